@@ -169,6 +169,13 @@ pub(crate) fn without_size(spec: &str) -> Option<String> {
     (spec.options.len() < before).then(|| spec.to_string())
 }
 
+impl Level {
+    /// Whether an extent of 1 MiB fits, as far as that is known.
+    fn has_room(&self) -> bool {
+        self.placeable_1m.is_none_or(|extents| extents >= 1.0)
+    }
+}
+
 impl Fullness {
     /// What is compared, in words.
     pub fn what(&self) -> String {
@@ -210,36 +217,7 @@ impl Fullness {
             0 => String::new(),
             skipped => format!("; at {} {skipped} operations were skipped", full(fullest.0)),
         };
-        // As good as the emptiest, and with room for everything.
-        let is_alike = |(level, left): &(&Level, Left)| {
-            level.skipped == 0 && left.ratio >= LITTLE_LOST * first.1.ratio
-        };
-        let alike = known.iter().take_while(|one| is_alike(one)).count();
-        let answer = match alike {
-            0 => format!("too full already at {}; ", full(first.0)),
-            all if all == known.len() && worst.is_none() => String::new(),
-            all if all == known.len() => {
-                let lost = 1.0 - fullest.1.ratio / first.1.ratio;
-                let lost = if lost < 0.005 {
-                    "nothing".to_owned()
-                } else {
-                    percent(lost)
-                };
-                let (from, to) = (full(first.0), full(fullest.0));
-                let what = self.what();
-                format!("up to {to}, the fullest tried, {what} loses {lost} beside {from}; ")
-            }
-            some => {
-                let (next, left) = &known[some];
-                let why = if left.ratio < LITTLE_LOST * first.1.ratio {
-                    "costs more than a tenth"
-                } else {
-                    "has no room for everything"
-                };
-                let (best, next) = (full(known[some - 1].0), full(next));
-                format!("keep it at {best} or less ({next}, tried next, {why}); ")
-            }
-        };
+        let answer = self.answer(&known, worst.is_some());
         let large = self.large_extents().unwrap_or_default();
         let lives = known.iter().map(|(_, left)| left.lives).max();
         let brackets = match lives {
@@ -255,10 +233,67 @@ impl Fullness {
         ))
     }
 
+    /// How full it may get, first for large files, where that is less; empty where nothing is lost at any size.
+    fn answer(&self, known: &[(&Level, Left)], loses: bool) -> String {
+        let full = |level: &Level| percent(level.utilization);
+        let (first, fullest) = (&known[0], &known[known.len() - 1]);
+        // As good as the emptiest, and with room for everything.
+        let is_alike = |(level, left): &(&Level, Left)| {
+            level.skipped == 0 && left.ratio >= LITTLE_LOST * first.1.ratio
+        };
+        let alike = known.iter().take_while(|one| is_alike(one)).count();
+        let lost = |left: &Left| 1.0 - left.ratio / first.1.ratio;
+        let what = self.what();
+        let answer = match alike {
+            0 => return format!("too full already at {}; ", full(first.0)),
+            all if all == known.len() && !loses => String::new(),
+            all if all == known.len() => {
+                let lost = match lost(&fullest.1) {
+                    little if little < 0.005 => "nothing".to_owned(),
+                    lost => percent(lost),
+                };
+                let (from, to) = (full(first.0), full(fullest.0));
+                format!("up to {to}, the fullest tried, {what} loses {lost} beside {from}; ")
+            }
+            some => {
+                let ((best, before), (next, left)) = (&known[some - 1], &known[some]);
+                let why = if left.ratio < LITTLE_LOST * first.1.ratio {
+                    let cost = format!("costs {}, more than a tenth", percent(lost(left)));
+                    // Where the step is small, so is what tells one from the other.
+                    match lost(before) {
+                        little if little < 0.01 => cost,
+                        lost => format!("{cost}, and {} {}", full(best), percent(lost)),
+                    }
+                } else {
+                    "has no room for everything".to_owned()
+                };
+                let (best, next) = (full(best), full(next));
+                format!("keep it at {best} or less ({next}, tried next, {why}); ")
+            }
+        };
+        let roomy = self.levels.iter().position(|level| !level.has_room());
+        let Some(without) = roomy.filter(|at| (1..=alike).contains(at) && *at < self.levels.len())
+        else {
+            return answer;
+        };
+        let (with, without) = (&self.levels[without - 1], &self.levels[without]);
+        if with.utilization >= known[alike - 1].0.utilization {
+            return answer;
+        }
+        let speed = match answer.strip_prefix("keep it at ") {
+            Some(rest) => format!("for {what} alone at {rest}"),
+            None => answer,
+        };
+        format!(
+            "where files are large keep it at {} or less (at {} no extent of 1 MiB fits); {speed}",
+            full(with),
+            full(without)
+        )
+    }
+
     /// Room for extents of 1 MiB: from where on there is none, or else how much the fullest has.
     fn large_extents(&self) -> Option<String> {
-        let has_room = |level: &Level| level.placeable_1m.is_none_or(|extents| extents >= 1.0);
-        let Some(first) = self.levels.iter().position(|level| !has_room(level)) else {
+        let Some(first) = self.levels.iter().position(|level| !level.has_room()) else {
             let fullest = self.levels.last()?;
             return Some(format!(
                 "; room for {} is left at {}",
@@ -393,7 +428,7 @@ mod tests {
                 fine(160, 0.60),
                 fine(120, 0.80)
             ]),
-            "ext4: keep it at 80 % or less (95 %, tried next, costs more than a tenth); up to 80 % full hot-files read \
+            "ext4: keep it at 80 % or less (95 %, tried next, costs 39.0 %, more than a tenth); up to 80 % full hot-files read \
              runs at fresh speed; at 95 % hot-files read runs at 61 % of fresh speed (56 to 66); in brackets the 99 % \
              interval of the repetitions of the benchmark; no room for an extent of 1 MiB is left at 95 % (7 at 80 %)."
         );

@@ -102,6 +102,7 @@ pub fn answer(outcome: &Outcome) -> Option<String> {
         let later = outcome
             .stage(Some(treatment), true)
             .and_then(|stage| speed(stage, &phase)?.by_untreated);
+        let gone = later.is_some_and(|later| later.ratio - 1.0 < (beside.ratio - 1.0) / 4.0);
         let later = later.map_or_else(String::new, |later| {
             let more = counted(outcome.days_more, "day");
             format!(", {:.2} times {more} later", later.ratio)
@@ -110,6 +111,10 @@ pub fn answer(outcome: &Outcome) -> Option<String> {
         Some(match beside.says {
             Says::Faster if ratio < HARDLY => {
                 format!("{treatment} hardly ({ratio:.2} times as fast{later})")
+            }
+            // What is left of the gain after as long again is under a quarter of it.
+            Says::Faster if gone => {
+                format!("{treatment} for a while ({ratio:.2} times as fast{later})")
             }
             Says::Faster => format!("{treatment} yes ({ratio:.2} times as fast{later})"),
             Says::Same | Says::Slower => {
@@ -139,7 +144,7 @@ fn answer_of_layout(outcome: &Outcome) -> Option<String> {
     let answers = outcome.treatments().filter_map(|treatment| {
         let is = outcome.stage(Some(treatment), false)?.layout_score?;
         Some(if (is - was).abs() >= SAME_SCORE {
-            format!("{treatment} is open, as nothing was benchmarked")
+            format!("of {treatment} it is not known: nothing was benchmarked (--no-bench)")
         } else if was >= 1.0 - SAME_SCORE {
             format!("{treatment} no (there was nothing to gain)")
         } else {

@@ -135,6 +135,12 @@ pub fn read(of: &Path) -> crate::Result<Vec<TargetResults>> {
         }
         let run = of_run(&of.join(&cell.run)).with_context(|| format!("cell {}", cell.id))?;
         all.extend(run.into_iter().map(|target| TargetResults {
+            short: if target.spec == cell.target {
+                target.short.clone()
+            } else {
+                cell.target.clone()
+            },
+            spec: cell.target.clone(),
             cell: Some(name.clone()),
             life: Some(cell.workload.clone()),
             ..target

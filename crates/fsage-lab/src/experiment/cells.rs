@@ -116,7 +116,7 @@ pub fn standing(
 
 /// Whether what the tables are made of is there: somebody may have removed it.
 fn is_whole(run: &Path, cell: &CellPlan, is_treated: bool) -> bool {
-    let folder = run.join(cell.spec.folder());
+    let folder = run.join(cell.run_as.folder());
     let days = folder.join("days.parquet").is_file();
     Manifest::is_run(run) && days && (!is_treated || folder.join(after::FILE).is_file())
 }
@@ -145,14 +145,14 @@ fn made_of(plan: &Plan, cell: &CellPlan, workload: &str) -> crate::Result<MadeOf
     let bench = way
         .bench
         .as_ref()
-        .map(|bench| Bench::new(bench, std::slice::from_ref(&cell.spec), seed));
+        .map(|bench| Bench::new(bench, std::slice::from_ref(&cell.run_as), seed));
     let after = way.after.as_ref();
     let after = after.map(|options| options.suited_to(&cell.spec));
     Ok(MadeOf {
         after: after.transpose()?.flatten(),
         ..MadeOf::of(
             workload.to_owned(),
-            std::slice::from_ref(&cell.spec),
+            std::slice::from_ref(&cell.run_as),
             cell.repetition,
             &way.age,
             bench.transpose()?,
@@ -218,7 +218,7 @@ impl Place<'_> {
         self.write(cell, &mark(State::Missing))?;
         let steps = Steps {
             workload: &workload.path,
-            specs: std::slice::from_ref(&cell.spec),
+            specs: std::slice::from_ref(&cell.run_as),
             run: &run,
             made_of: &made_of,
             start: Start {

@@ -94,6 +94,8 @@ pub struct CellPlan {
     pub workload: usize,
     /// Its target.
     pub spec: TargetSpec,
+    /// The same as it is run: what it draws by itself, as the clock of a kernel, has the seed of the life.
+    pub run_as: TargetSpec,
     /// Its target as the file has it, with gaps.
     pub pattern: String,
     /// Whether the target is a real file system.
@@ -608,6 +610,22 @@ fn cells(
     Ok((cells.all, cells.ways))
 }
 
+/// A model with a clock of its own, which another seed than 1 makes another one, with that of a life.
+fn with_clock_of(spec: &TargetSpec, seed: Option<u64>) -> TargetSpec {
+    let mut run_as = spec.clone();
+    let has = |key: &str, value: Option<&str>| {
+        let mut pairs = spec.pairs().into_iter();
+        pairs.any(|(known, of)| known == key && (value.is_none() || of == value))
+    };
+    let is_drawn = spec.entry().is_some() && has("regime", Some("default")) && !has("seed", None);
+    if let Some(seed) = seed.filter(|seed| is_drawn && *seed != 1) {
+        run_as
+            .options
+            .push(("seed".to_owned(), Some(seed.to_string())));
+    }
+    run_as
+}
+
 impl Cells<'_> {
     /// That what is varied makes a difference.
     fn all_gaps_are_filled(
@@ -710,6 +728,7 @@ impl Cells<'_> {
                         id,
                         workload: place,
                         spec: spec.clone(),
+                        run_as: with_clock_of(&spec, workload.seed),
                         pattern: target.text.clone(),
                         is_real,
                         repetition,

@@ -45,10 +45,10 @@ pub struct Request<'a> {
     pub target: &'a TargetSpec,
     /// What counts as broken.
     pub limits: &'a [Limit],
-    /// How far to look ahead; none for a year, and for as long as a preset lives where the past is one.
+    /// How far to look ahead; none for [`Request::days`].
     pub years: Option<f64>,
-    /// Days that are looked ahead at least, where no number of years is asked for.
-    pub at_least_days: u64,
+    /// The same in days; none for a year, and for as long as a preset lives where the past is one.
+    pub days: Option<u64>,
     /// Futures; none for the usual number: 39, and 19 where those are many operations.
     pub lives: Option<usize>,
     /// Seed of the first future; the others follow.
@@ -75,7 +75,7 @@ impl<'a> Request<'a> {
             target,
             limits,
             years: None,
-            at_least_days: 0,
+            days: None,
             lives: None,
             seed: 1,
             why: None,
@@ -405,7 +405,7 @@ fn horizon(request: &Request<'_>, observed: &Observed, ground: &Ground<'_>) -> c
         } else {
             days_of_years(1.0)
         };
-        usual.unwrap_or(0).max(request.at_least_days)
+        request.days.or(usual).unwrap_or(0)
     };
     if days == 0 {
         bail!("nothing is looked ahead: expected a day or more");

@@ -72,9 +72,11 @@ pub fn past_source(past: &[PathBuf]) -> crate::Result<Option<Source>> {
 
 /// Days under which a forecast is not to be trusted.
 const FEW_DAYS: u64 = 14;
-/// What grew by less than this share of its mean growth lately, and has this share of its space from the days observed,
-/// may have been filling up.
+/// What has this share of its space from the days observed, and grew by less than this share of its mean growth in their
+/// last quarter, may have been filling up.
 const FILLED_UP: f64 = 0.25;
+/// The same of the second half: the first one then grew three times as fast.
+const FILLED_UP_BY_HALF: f64 = 0.5;
 /// Standard errors from which growth has changed.
 const CHANGED: f64 = 3.0;
 
@@ -163,6 +165,8 @@ impl Observed {
             Some(format!("{} nights, {FEW_DAYS} are needed", self.days))
         } else if self.growth_has_changed() {
             Some("growth changed".to_owned())
+        } else if self.has_filled_up() {
+            Some("it may have been filling up".to_owned())
         } else {
             None
         }
@@ -170,6 +174,15 @@ impl Observed {
 
     fn growth_has_changed(&self) -> bool {
         self.growth_changed.abs() > CHANGED
+    }
+
+    /// Whether it took in much of what it holds in the days observed, and most of that early.
+    fn has_filled_up(&self) -> bool {
+        let mean = self.growth_bytes_per_day;
+        let grown = mean * self.days.saturating_sub(1) as f64;
+        let slowed = self.growth_lately < FILLED_UP * mean
+            || self.growth_by_half[1] < FILLED_UP_BY_HALF * mean;
+        self.days >= FEW_DAYS && grown > FILLED_UP * self.used_bytes as f64 && slowed
     }
 
     /// Why a forecast from it is not to be trusted, and where it is less so.
@@ -189,15 +202,13 @@ impl Observed {
                  change again, so no interval is claimed"
             ));
         }
-        let grown = self.growth_bytes_per_day * self.days.saturating_sub(1) as f64;
-        if self.days >= FEW_DAYS
-            && grown > FILLED_UP * self.used_bytes as f64
-            && self.growth_lately < FILLED_UP * self.growth_bytes_per_day
-        {
+        if self.has_filled_up() {
             doubts.push(format!(
-                "it grew by {} and only {} in the last quarter of the days: it may have been filling up, and have come \
-                 to its level, as a cache does at its limit; begin with the nights since then",
+                "it grew by {} and only {} in the second half of the days, {} in the last quarter: it may have been \
+                 filling up, and have come to its level, as a cache does at its limit, so no interval is claimed; \
+                 begin with the nights since then",
                 super::a_day(self.growth_bytes_per_day),
+                super::a_day(self.growth_by_half[1]),
                 super::a_day(self.growth_lately),
             ));
         }
@@ -350,16 +361,30 @@ mod tests {
         let filled = Observed {
             used_bytes: 20 << 20,
             growth_bytes_per_day: f64::from(1 << 20),
+            growth_by_half: [1.5, 0.5].map(|mib| mib * f64::from(1 << 20)),
             growth_lately: f64::from(1 << 17),
             ..observed(20, 0.0)
         };
         let doubt = &filled.doubts(50)[0];
         assert!(
             doubt.starts_with(
-                "it grew by +1.0 MiB a day and only +128 KiB a day in the last quarter"
+                "it grew by +1.0 MiB a day and only +512 KiB a day in the second half of the days, +128 KiB a day in \
+                 the last quarter"
             ),
             "{doubt}"
         );
+        assert_eq!(
+            filled.no_interval().as_deref(),
+            Some("it may have been filling up")
+        );
+        // A cliff in the first week, and a third of the mean growth since: by the last quarter alone it would pass.
+        let kinked = |second: f64| Observed {
+            growth_by_half: [2.0 - second, second].map(|mib| mib * f64::from(1 << 20)),
+            growth_lately: 0.3 * f64::from(1 << 20),
+            ..filled.clone()
+        };
+        assert!(kinked(0.3).no_interval().is_some());
+        assert_eq!(kinked(0.6).no_interval(), None);
         let shrinking = Observed {
             used_bytes: 1 << 30,
             growth_bytes_per_day: -f64::from(16 << 20),
