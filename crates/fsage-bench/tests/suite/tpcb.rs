@@ -1,7 +1,7 @@
 //! TPC-B of Seltzer et al. 1995 on a log and on an FFS, by the constants of the paper and on its disk and host.
 
 use fsage_bench::BenchError;
-use fsage_bench::benchmarks::tpcb::point::{Cleaning, Point, Setup, System, measure};
+use fsage_bench::benchmarks::tpcb::point::{Cleaning, Point, Setup, Starts, System, measure};
 use fsage_models::lfs::cleaner::CostBenefit;
 use std::sync::LazyLock;
 
@@ -155,6 +155,26 @@ fn the_whole_workload_gives_the_table_of_the_small_model_but_on_the_fullest_disk
             near(&format!("{percent} %"), got, expected, within);
         }
     }
+}
+
+#[test]
+fn a_cleaner_that_has_just_begun_takes_emptier_segments_and_one_that_waits_longer_emptier_ones_still() {
+    let begun = Setup {
+        starts: Starts::FirstCleaning,
+        transactions: 1000,
+        ..Setup::of_1995(CLEANED, 80)
+    };
+    let waits = Setup {
+        log: begun.log.clone().with_options([("busy", Some("0"))]).unwrap(),
+        ..begun.clone()
+    };
+    let live = |point: &Point| point.cleaning.unwrap().utilization;
+    let [begun, waits] = [begun, waits].map(|setup| measure(&setup).unwrap());
+    assert!(live(&begun) < live(&AT_80) - 0.05, "{begun:?}");
+    assert!(live(&waits) < live(&begun) - 0.05, "{waits:?}");
+    assert!(waits.tps_by_constants > begun.tps_by_constants);
+    assert!(begun.tps_by_constants > AT_80.tps_by_constants);
+    assert_eq!((begun.transactions, waits.transactions), (1000, 1000));
 }
 
 #[test]

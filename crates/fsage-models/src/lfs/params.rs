@@ -361,11 +361,22 @@ impl Params {
                 };
             }
         }
-        let mut params = Params::of_variant(variant);
-        for setting in settings {
-            params.set(setting)?;
+        let settings = settings.map(|setting| (setting.key, setting.value));
+        Params::of_variant(variant).with_options(settings)
+    }
+
+    /// The same with other values of some keys; `variant` changes nothing here.
+    ///
+    /// # Errors
+    /// An unknown key, or a value of the wrong form.
+    pub fn with_options<'a>(
+        mut self,
+        options: impl IntoIterator<Item = (&'a str, Option<&'a str>)>,
+    ) -> Result<Params, ParamError> {
+        for (key, value) in options {
+            self.set(Setting { key, value })?;
         }
-        Ok(params)
+        Ok(self)
     }
 
     fn set(&mut self, setting: Setting<'_>) -> Result<(), ParamError> {

@@ -29,6 +29,16 @@ impl Programs {
     /// A benchmark fails; an interrupt.
     pub fn run(bench: &Bench<'_>) -> anyhow::Result<Programs> {
         let repetitions = bench.paper.run.repetitions;
+        let plan = &bench.plan.applications;
+        let applications = Applications {
+            compile_ns: plan
+                .compilation_ms
+                .map_or(APPLICATIONS.compile_ns, |ms| ms.saturating_mul(1_000_000)),
+            unpack_ns_per_byte: plan
+                .unpack_ns_per_byte
+                .unwrap_or(APPLICATIONS.unpack_ns_per_byte),
+            ..APPLICATIONS
+        };
         let run = |name: &str, benchmark: &Applications, repetitions| {
             let state = bench.fresh(name, "")?;
             anyhow::Ok(Phases::of(&bench.lab.run(
@@ -37,24 +47,24 @@ impl Programs {
                 repetitions,
             )?))
         };
-        let each = OfEach::try_new(|name| run(name, &APPLICATIONS, repetitions))?;
+        let each = OfEach::try_new(|name| run(name, &applications, repetitions))?;
         let saved_by_gmake = |compile_ns| {
             let benchmark = Applications {
                 compile_ns,
-                ..APPLICATIONS
+                ..applications
             };
             let (neither, both) = (run("neither", &benchmark, 1)?, run("both", &benchmark, 1)?);
             anyhow::Ok(saved(&both, &neither, "gmake"))
         };
         let mut by_processor = Vec::new();
-        for &ms in &bench.plan.applications.compile_ms {
+        for &ms in &plan.compile_ms {
             let share = saved_by_gmake(ms * 1_000_000)?;
             by_processor.extend(share.map(|share| (ms as f64 / 1e3, share)));
         }
         Ok(Programs {
             each,
             by_processor,
-            on_authors_system: saved_by_gmake(APPLICATIONS.compile_ns / 10 * ON_AUTHORS_SYSTEM)?,
+            on_authors_system: saved_by_gmake(applications.compile_ns / 10 * ON_AUTHORS_SYSTEM)?,
         })
     }
 

@@ -20,6 +20,9 @@ const PUBLISHED_PERCENT: u64 = 70;
 /// Phases of which it gives them.
 const FIRST_THREE: [&str; 3] = ["create", "read", "overwrite"];
 
+/// What a target has beside its own keys where first blocks are at random while it is aged, too.
+const ALWAYS: &str = ",randomize_first";
+
 /// File systems that were filled so far, and what was measured there.
 struct At {
     /// Target of the aging; 0 of a fresh file system.
@@ -39,7 +42,8 @@ impl Fullness {
     /// A preset is unknown, a workload cannot be written, a benchmark fails; an interrupt.
     pub fn run(bench: &Bench<'_>) -> anyhow::Result<Fullness> {
         let plan = &bench.plan.aged;
-        let keys = format!(",size={}{AS_USED}", plan.partition.0);
+        let at_random = if plan.aged_at_random { ALWAYS } else { AS_USED };
+        let keys = format!(",size={}{at_random}", plan.partition.0);
         let mut all = vec![measure(
             bench,
             0,

@@ -6,7 +6,7 @@
 
 use super::phases::{Phases, faster, times};
 use super::small_files::PHASES;
-use super::{Bench, FILES_OF_A_DIRECTORY};
+use super::{AS_USED, Bench, FILES_OF_A_DIRECTORY};
 use crate::aged::{self, State};
 use crate::comparison::Measured;
 use crate::figure::{Exhibit, Sheet};
@@ -29,6 +29,8 @@ pub struct OpenBsd {
     neither: System,
     openbsd: System,
     host: String,
+    /// First blocks of the baseline were put at random.
+    at_random: bool,
 }
 
 #[derive(Debug)]
@@ -76,8 +78,11 @@ impl OpenBsd {
         let spec = spec.context("papers/ganger97/run.toml: targets: expected `openbsd`")?;
         let host = bench.plan.openbsd.host.clone();
         let lab = Lab::with(run, &run.device, &host, bench.threads, bench.ui)?;
+        let at_random = bench.plan.openbsd.baseline_at_random;
+        let keys = if at_random { AS_USED } else { "" };
         Ok(OpenBsd {
-            neither: System::of(bench, &bench.lab, &bench.fresh("neither", "")?)?,
+            at_random,
+            neither: System::of(bench, &bench.lab, &bench.fresh("neither", keys)?)?,
             openbsd: System::of(bench, &lab, &aged::empty("openbsd", spec)?)?,
             host,
         })
@@ -134,8 +139,13 @@ impl OpenBsd {
             title: "The baseline beside the FFS of OpenBSD (section 4.1)".to_owned(),
             text: format!(
                 "Files a second, requests, and writes that wait. The FFS runs on host {}, the baseline on that of the \
-                 other experiments; no first block is put at random.",
-                self.host
+                 other experiments; {} put at random.",
+                self.host,
+                if self.at_random {
+                    "half of the first blocks of the baseline are"
+                } else {
+                    "no first block is"
+                }
             ),
             header: [
                 "phase",

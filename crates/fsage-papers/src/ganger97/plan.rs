@@ -31,6 +31,9 @@ pub struct OpenBsd {
     pub host: String,
     /// Bytes of files that one file cache holds, and the other does not.
     pub cached: Bytes,
+    /// Whether the baseline puts first blocks at random here as well.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub baseline_at_random: bool,
 }
 
 /// More blocks of a file in its group, and hints of programs.
@@ -71,6 +74,9 @@ pub struct AgedSmallFiles {
     pub directories: u64,
     /// Presets of the aging, ascending by fullness.
     pub presets: Vec<String>,
+    /// Whether first blocks are at random while the file systems are aged, and not only in the benchmark.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub aged_at_random: bool,
     /// Generations after filling, if not those of the presets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generations: Option<u64>,
@@ -82,6 +88,16 @@ pub struct AgedSmallFiles {
 pub struct Programs {
     /// Times of the processor for a compilation that are tried beside the benchmark's own, in milliseconds.
     pub compile_ms: Vec<u64>,
+    /// What a compilation takes, if not the benchmark's own, in milliseconds.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub compilation_ms: Option<u64>,
+    /// What unpacking a byte takes, if not the benchmark's own, in nanoseconds.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub unpack_ns_per_byte: Option<u64>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// Drives on which requests of several sizes are timed.

@@ -7,9 +7,9 @@ use crate::figure::{Curve, Exhibit, Figure, Published, Sheet};
 use crate::paper::Paper;
 use crate::words;
 use anyhow::Context;
-use fsage_bench::benchmarks::tpcb::point::{Cleaning, Point, Setup, System, measure};
+use fsage_bench::benchmarks::tpcb::point::{Cleaning, Point, Setup, Starts, System, measure};
 use fsage_lab::table::percent;
-use fsage_models::lfs::cleaner;
+use fsage_models::lfs::{self, cleaner};
 use fsage_report::svg::Axis;
 use std::collections::BTreeMap;
 
@@ -46,8 +46,12 @@ enum Clock {
     Disk,
 }
 
-/// The points of the figure, by system and utilization in percent.
-pub struct TpcB(BTreeMap<(On, u64), Point>);
+/// The figure.
+pub struct TpcB {
+    /// Its points, by system and utilization in percent.
+    points: BTreeMap<(On, u64), Point>,
+    starts: Starts,
+}
 
 impl TpcB {
     /// Measures them. The log that is not cleaned yet is measured on the emptiest disk only, as in the paper.
@@ -84,6 +88,8 @@ impl TpcB {
             };
             let setup = Setup {
                 transactions: plan.transactions,
+                starts: plan.starts,
+                log: other_keys(&plan.log, setup.log)?,
                 disk: bench.lab.disk().clone(),
                 host: bench.lab.host().clone(),
                 ..setup
@@ -91,11 +97,17 @@ impl TpcB {
             let point = measure(&setup);
             point.with_context(|| format!("tpc-b on {} at {percent} %", on.name()))
         })?;
-        Ok(TpcB(points.into_iter().zip(measured).collect()))
+        Ok(TpcB {
+            points: points.into_iter().zip(measured).collect(),
+            starts: plan.starts,
+        })
     }
 
     fn tps(&self, on: On, percent: u64, clock: Clock) -> Option<f64> {
-        let point = self.0.get(&(on, percent)).filter(|p| p.end.is_none())?;
+        let point = self
+            .points
+            .get(&(on, percent))
+            .filter(|p| p.end.is_none())?;
         Some(match clock {
             Clock::Constants => point.tps_by_constants,
             Clock::Disk => point.tps_by_disk,
@@ -103,7 +115,7 @@ impl TpcB {
     }
 
     fn all(&self, on: On, clock: Clock) -> Vec<(u64, f64)> {
-        let points = self.0.keys().filter(|(its, _)| *its == on);
+        let points = self.points.keys().filter(|(its, _)| *its == on);
         points
             .filter_map(|&(_, percent)| Some((percent, self.tps(on, percent, clock)?)))
             .collect()
@@ -136,7 +148,7 @@ impl TpcB {
         }
         measured.shape("T95.3", self.ffs_is_flat());
         measured.shape("T95.8", self.reading_dominates());
-        let cleaning = self.0.get(&(On::In1993, IN_1993));
+        let cleaning = self.points.get(&(On::In1993, IN_1993));
         let cleaning = cleaning.and_then(|point| point.cleaning);
         let of = |value: fn(&Cleaning) -> f64| cleaning.as_ref().map(value);
         measured.figure("T93.1", of(|c| 1000.0 / c.segments_per_1000));
@@ -158,7 +170,7 @@ impl TpcB {
 
     /// The cleaner's reads as a share of its time, by the constants of the paper.
     fn reading_dominates(&self) -> Option<(bool, String)> {
-        let of_log = self.0.iter().filter(|((on, _), _)| *on == On::Cleaned);
+        let of_log = self.points.iter().filter(|((on, _), _)| *on == On::Cleaned);
         let shares: Vec<(u64, f64)> = of_log
             .filter_map(|(&(_, percent), point)| Some((percent, point.cleaning?.share_of_reading)))
             .collect();
@@ -260,7 +272,7 @@ impl TpcB {
             "seek, rotation, transfer, ms",
             "end",
         ];
-        let rows = self.0.iter().map(|(&(on, full), point)| {
+        let rows = self.points.iter().map(|(&(on, full), point)| {
             let of = |value: fn(&Cleaning) -> f64| point.cleaning.as_ref().map(value);
             vec![
                 on.name().to_owned(),
@@ -277,17 +289,36 @@ impl TpcB {
                 point.end.clone().unwrap_or_else(|| "-".to_owned()),
             ]
         });
+        let starts = match self.starts {
+            Starts::Steady => {
+                "Four times as many transactions as the database has pages are done before these count."
+            }
+            Starts::FirstCleaning => {
+                "On the log that is cleaned, transactions count from its first cleaning on."
+            }
+        };
         Exhibit::Sheet(Sheet {
             slug: "tpc-b",
             title: "TPC-B and the cleaner (section 4)".to_owned(),
-            text: "Four times as many transactions as the database has pages are done before these count. The last \
-                   times are those of a transaction on the simulated disk, the cleaner's included. Segment writes of \
-                   1993 are 800 KB long."
-                .to_owned(),
+            text: format!(
+                "{starts} The last times are those of a transaction on the simulated disk, the cleaner's included. \
+                 Segment writes of 1993 are 800 KB long."
+            ),
             header: header.map(str::to_owned).to_vec(),
             rows: rows.collect(),
         })
     }
+}
+
+/// A log with other values of the keys in a text of the form `key=value,key`.
+fn other_keys(text: &str, log: lfs::Params) -> anyhow::Result<lfs::Params> {
+    let keys = text.split(',').filter(|key| !key.is_empty());
+    let options = keys.map(|key| match key.split_once('=') {
+        Some((key, value)) => (key, Some(value)),
+        None => (key, None),
+    });
+    log.with_options(options)
+        .with_context(|| format!("keys of the log, `{text}`"))
 }
 
 /// Ratios by utilization in percent; nothing where there are none.

@@ -1,6 +1,7 @@
 //! What is run for the paper, as `run.toml` says it.
 
 use crate::paper::{Bytes, Sequential};
+use fsage_bench::benchmarks::tpcb::point::Starts;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -74,6 +75,16 @@ pub struct Database {
     pub transactions: u64,
     /// Which segments are cleaned: a policy of the LFS.
     pub cleaner: String,
+    /// When the clock starts on the log that is cleaned.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub starts: Starts,
+    /// Keys of the log with other values, as behind `lfs:`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub log: String,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// File systems of which only the free map is aged.

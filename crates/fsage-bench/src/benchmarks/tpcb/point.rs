@@ -21,11 +21,14 @@ use fsage_host::HostParams;
 use fsage_models::lfs::cleaner::Policy;
 use fsage_models::lfs::costs;
 use fsage_models::{ffs, lfs};
+use serde::{Deserialize, Serialize};
 
 /// Bytes of the disk: 512 segments.
 pub const DISK_BYTES: u64 = 512 << 20;
 /// Files and directories of the benchmark have numbers from here on.
 const FIRST_OWN_ID: u64 = 1 << 32;
+/// Transactions between two looks whether the cleaner has worked.
+const BETWEEN_LOOKS: u64 = 100;
 /// The static file.
 const FILLER: FileId = FileId(1);
 
@@ -48,8 +51,10 @@ pub struct Setup {
     /// Bytes of files over those of the disk when the clock starts, in percent; what the database alone takes, 48, is
     /// the least.
     pub utilization_percent: u64,
-    /// Dirty blocks of data that start a segment write of a log.
-    pub flush_blocks: u32,
+    /// The log, but for its size and its cleaner, which [`Setup::utilization_percent`] and [`Setup::system`] say.
+    pub log: lfs::Params,
+    /// When the clock starts on a log with a cleaner; on the others it starts once the cache of the database is full.
+    pub starts: Starts,
     /// Transactions that count.
     pub transactions: u64,
     /// The disk below the simulated host.
@@ -58,13 +63,37 @@ pub struct Setup {
     pub host: HostParams,
 }
 
+/// When the clock starts on a log with a cleaner.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Starts {
+    /// When the database was written over four times.
+    #[default]
+    Steady,
+    /// When the first segment was cleaned.
+    FirstCleaning,
+}
+
+/// The log of 4.4BSD, whose segment writes start at so many dirty blocks of data.
+fn log_that_writes_at(blocks: u64) -> lfs::Params {
+    lfs::Params {
+        frag_bytes: 1024,
+        superuser: true,
+        write_threshold_blocks: blocks,
+        // Of n buffers n/2 - 10 start a write, and at 3n/4 - 10 the writer waits.
+        wait_threshold_blocks: 3 * (blocks + 10) / 2 - 10,
+        ..lfs::Params::of_variant(lfs::Variant::Lite2)
+    }
+}
+
 impl Setup {
     /// On the disk and the host of the paper, with as many transactions as the benchmark has.
     pub fn of_1995(system: System, utilization_percent: u64) -> Setup {
         Setup {
             system,
             utilization_percent,
-            flush_blocks: 115,
+            log: log_that_writes_at(115),
+            starts: Starts::default(),
             transactions: TPC_B.transactions,
             disk: Disk::preset("dsp3105").expect("a preset of the crate"),
             host: HostParams::preset("sparcstation-2").expect("a preset of the crate"),
@@ -75,23 +104,16 @@ impl Setup {
     /// compared, and no speed.
     pub fn of_1993(system: System, utilization_percent: u64) -> Setup {
         Setup {
-            flush_blocks: 200,
+            log: log_that_writes_at(200),
             ..Setup::of_1995(system, utilization_percent)
         }
     }
 
     fn file_system(&self) -> Box<dyn AnyHosted> {
-        let flush_blocks = u64::from(self.flush_blocks);
-        let lite2 = lfs::Params::of_variant(lfs::Variant::Lite2);
         let log = lfs::Params {
             // The label lies before the first segment.
             size_bytes: DISK_BYTES + 8192,
-            frag_bytes: 1024,
-            superuser: true,
-            write_threshold_blocks: flush_blocks,
-            // Of n buffers n/2 - 10 start a write, and at 3n/4 - 10 the writer waits.
-            wait_threshold_blocks: 3 * (flush_blocks + 10) / 2 - 10,
-            ..lite2
+            ..self.log.clone()
         };
         let log = match self.system {
             System::InPlace => {
@@ -117,9 +139,9 @@ impl Setup {
     fn workload(&self) -> TpcB {
         TpcB {
             transactions: self.transactions,
-            warm_rounds: match self.system {
-                System::Log(_) => TPC_B.warm_rounds,
-                System::InPlace | System::LogUncleaned => 0,
+            warm_rounds: match (self.system, self.starts) {
+                (System::Log(_), Starts::Steady) => TPC_B.warm_rounds,
+                _ => 0,
             },
             ..TPC_B
         }
@@ -207,6 +229,14 @@ pub fn measure(setup: &Setup) -> Result<Point, BenchError> {
     let mut transactions = 0;
     let mut start = None;
     let ended = database.warm_up(&mut subject).and_then(|()| {
+        if let (System::Log(_), Starts::FirstCleaning) = (setup.system, setup.starts) {
+            let cleaned = |log: Option<LogUsage>| log.is_none_or(|log| log.cleaned_segments > 0);
+            while !cleaned(subject.model().log_usage()) {
+                for _ in 0..BETWEEN_LOOKS {
+                    database.transaction(&mut subject)?;
+                }
+            }
+        }
         start = Some(Sums::of(&subject, &database));
         while transactions < setup.transactions {
             database.transaction(&mut subject)?;
