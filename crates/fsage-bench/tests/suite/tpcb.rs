@@ -158,14 +158,18 @@ fn the_whole_workload_gives_the_table_of_the_small_model_but_on_the_fullest_disk
 }
 
 #[test]
-fn a_cleaner_that_has_just_begun_takes_emptier_segments_and_one_that_waits_longer_emptier_ones_still() {
+fn a_cleaner_that_has_just_begun_takes_emptier_segments_and_one_that_waits_still_emptier_ones() {
     let begun = Setup {
         starts: Starts::FirstCleaning,
         transactions: 1000,
         ..Setup::of_1995(CLEANED, 80)
     };
     let waits = Setup {
-        log: begun.log.clone().with_options([("busy", Some("0"))]).unwrap(),
+        log: begun
+            .log
+            .clone()
+            .with_options([("busy", Some("0"))])
+            .unwrap(),
         ..begun.clone()
     };
     let live = |point: &Point| point.cleaning.unwrap().utilization;

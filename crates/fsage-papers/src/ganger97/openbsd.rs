@@ -202,6 +202,7 @@ mod tests {
         let verdicts = |openbsd| {
             let mut measured = Measured::default();
             let both = OpenBsd {
+                at_random: false,
                 neither: system(10.0, 1.0),
                 openbsd,
                 host: String::new(),
