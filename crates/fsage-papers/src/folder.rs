@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! FOLDER/index.html          everything on one page, which needs nothing from elsewhere
-//! FOLDER/comparison.csv      one row a number or statement: published, ours, verdict
+//! FOLDER/comparison.csv      one row a number or statement: published, ours, verdict, why it differs
 //! FOLDER/reproduction.json   what was run, and the comparison
 //! FOLDER/<figure>.csv, .svg  the data and the chart of a figure
 //! FOLDER/<bars>.csv          the data of a chart of bars
@@ -38,8 +38,8 @@ use super::figure::{Exhibit, csv_cell};
 use super::over_readings::OverReadings;
 use super::over_seeds::OverSeeds;
 use super::paper::Paper;
-use super::together::Together;
-use super::{Reproduction, page};
+use super::together::{Cause, Together};
+use super::{Reproduction, page, together};
 use anyhow::{Context, bail};
 use fsage_durable::TemporaryFolder;
 use serde::Serialize;
@@ -62,6 +62,9 @@ pub struct Report<'a> {
     paper: &'a str,
     run: &'a super::paper::Run,
     comparison: &'a [Line],
+    /// Why rows differ or are open; none of a quick look.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    causes: Vec<Cause>,
 }
 
 impl<'a> Report<'a> {
@@ -72,6 +75,7 @@ impl<'a> Report<'a> {
             paper: &paper.name,
             run: &paper.run,
             comparison: &made.lines,
+            causes: together::of_lines(paper, &made.lines),
         }
     }
 }
@@ -193,7 +197,8 @@ impl Part {
                 }
             }
         }
-        self.write("comparison.csv", &comparison_csv(&made.lines))?;
+        let causes = together::of_lines(paper, &made.lines);
+        self.write("comparison.csv", &comparison_csv(&made.lines, &causes))?;
         self.write_page(&page::report(paper, made), &Report::new(paper, made))
     }
 
@@ -209,11 +214,15 @@ impl Part {
     }
 }
 
-fn comparison_csv(lines: &[Line]) -> String {
-    let mut out =
-        String::from("id,place,statement,kind,known,published,upper,ours,detail,verdict\n");
+fn comparison_csv(lines: &[Line], causes: &[Cause]) -> String {
+    let mut out = String::from(
+        "id,place,statement,kind,known,published,upper,ours,detail,verdict,cause,shown_by\n",
+    );
     for line in lines {
         let expected = &line.expected;
+        let cause = causes
+            .iter()
+            .find(|cause| cause.rows.contains(&expected.id));
         let number = |value: Option<f64>| value.map(|v| v.to_string()).unwrap_or_default();
         let cells = [
             expected.id.clone(),
@@ -226,6 +235,8 @@ fn comparison_csv(lines: &[Line]) -> String {
             number(line.ours),
             line.detail.clone().unwrap_or_default(),
             line.verdict.as_str().to_owned(),
+            cause.map(|cause| cause.cause.clone()).unwrap_or_default(),
+            cause.map(Cause::experiment).unwrap_or_default(),
         ];
         let cells: Vec<String> = cells.iter().map(|cell| csv_cell(cell)).collect();
         let _ = writeln!(out, "{}", cells.join(","));

@@ -32,11 +32,7 @@ pub fn report(paper: &Paper, made: &Reproduction) -> Report {
                    changes is the cause; where it does not, the text says how far it moves the row. They were found \
                    with the options that are printed."
                 .to_owned(),
-            // What a quick look leaves out would stand there as a cause.
-            exhibits: match super::quick_look(paper) {
-                None => causes(paper, &made.lines).into_iter().collect(),
-                Some(_) => Vec::new(),
-            },
+            exhibits: causes(paper, &made.lines).into_iter().collect(),
         },
         Section {
             id: "figures".to_owned(),
@@ -56,7 +52,7 @@ pub fn report(paper: &Paper, made: &Reproduction) -> Report {
             run.published,
             env!("CARGO_PKG_VERSION")
         ),
-        verdict: verdict(&made.lines),
+        verdict: verdict(paper, &made.lines),
         targets: run
             .targets
             .iter()
@@ -84,32 +80,56 @@ pub fn report(paper: &Paper, made: &Reproduction) -> Report {
     }
 }
 
-/// The tally, and what differs.
-fn verdict(lines: &[Line]) -> Vec<Finding> {
-    let finding = |text, tone| Finding {
+/// The tally; of a quick look what that means; otherwise what differs, a finding a cause.
+fn verdict(paper: &Paper, lines: &[Line]) -> Vec<Finding> {
+    let finding = |text, tone, section: &str| Finding {
         text,
         tone,
-        section: Some("comparison".to_owned()),
+        section: Some(section.to_owned()),
     };
-    let differs = lines.iter().filter(|line| line.verdict == Verdict::Differs);
-    let differs = differs.map(|line| {
-        // A statement has no figure.
-        let published = line
-            .expected
-            .value
-            .map(|_| format!("published {}, ", line.published_text()));
+    let tally = Tally::of(lines).to_string();
+    let mut findings = vec![finding(tally, Tone::Neutral, "comparison")];
+    findings.extend(super::quick_look(paper).map(|quick| finding(quick, Tone::Bad, "comparison")));
+    for cause in together::of_lines(paper, lines) {
+        let of_cause = |id: &String| lines.iter().find(|line| line.expected.id == *id);
+        let is_open = |id: &&String| of_cause(id).is_some_and(|l| l.verdict == Verdict::Open);
+        let (open, differ): (Vec<&String>, Vec<&String>) = cause.rows.iter().partition(is_open);
+        let (verdict, tone, of) = if differ.is_empty() {
+            ("Open", Tone::Neutral, open)
+        } else {
+            ("Differs", Tone::Bad, differ)
+        };
+        let statement = of.first().and_then(|id| of_cause(id));
+        let statement = statement.map_or("", |line| &line.expected.statement);
+        let ids: Vec<&str> = of.iter().map(|id| id.as_str()).collect();
         let text = format!(
-            "Differs, {}: {}: {}ours {}.",
-            line.expected.id,
-            line.expected.statement,
-            published.unwrap_or_default(),
-            line.ours_text()
+            "{verdict}: {statement} ({}). {}",
+            ids.join(", "),
+            cause.in_short()
         );
-        finding(text, Tone::Bad)
-    });
-    std::iter::once(finding(Tally::of(lines).to_string(), Tone::Neutral))
-        .chain(differs)
-        .collect()
+        findings.push(finding(text, tone, "causes"));
+    }
+    if super::quick_look(paper).is_none() {
+        let causes = together::of_lines(paper, lines);
+        let has_cause = |line: &Line| causes.iter().any(|c| c.rows.contains(&line.expected.id));
+        let others = lines
+            .iter()
+            .filter(|line| line.verdict == Verdict::Differs && !has_cause(line));
+        findings.extend(others.map(|line| {
+            // A statement has no figure.
+            let published = line.expected.value;
+            let published = published.map(|_| format!("published {}, ", line.published_text()));
+            let text = format!(
+                "Differs: {} ({}): {}ours {}.",
+                line.expected.statement,
+                line.expected.id,
+                published.unwrap_or_default(),
+                line.ours_text()
+            );
+            finding(text, Tone::Bad, "comparison")
+        }));
+    }
+    findings
 }
 
 fn comparison(lines: &[Line]) -> page::Exhibit {
@@ -149,21 +169,13 @@ fn comparison(lines: &[Line]) -> page::Exhibit {
 /// What is known of why rows differ; nothing where none does.
 fn causes(paper: &Paper, lines: &[Line]) -> Option<page::Exhibit> {
     let mut data = DataTable::new(&["rows", "why", "shown by"]);
-    for cause in together::of_paper(&paper.name) {
-        let differs = |id: &&String| {
-            let line = lines.iter().find(|line| line.expected.id == **id);
-            line.is_some_and(|line| matches!(line.verdict, Verdict::Differs | Verdict::Open))
-        };
-        let rows: Vec<&str> = cause
-            .rows
-            .iter()
-            .filter(differs)
-            .map(String::as_str)
-            .collect();
-        if !rows.is_empty() {
-            let cells = [rows.join(", "), cause.cause.clone(), cause.experiment()];
-            data.rows.push(cells.map(Cell::from).to_vec());
-        }
+    for cause in together::of_lines(paper, lines) {
+        let cells = [
+            cause.rows.join(", "),
+            cause.cause.clone(),
+            cause.experiment(),
+        ];
+        data.rows.push(cells.map(Cell::from).to_vec());
     }
     (!data.rows.is_empty()).then(|| {
         page::Exhibit::Table(page::Sheet {
@@ -358,7 +370,8 @@ mod tests {
             "a &lt; b &amp; c",
             "1 &gt; 0",
             "1 of 2 claims of the paper are met, 1 differ. Not counted:",
-            "Differs, S96.4:",
+            "Differs: all curves dip at 104 KB",
+            "(S96.4): ours a &lt; b &amp; c.",
             "fsage reproduce smith96 --seed 1 --repetitions 10 --device st32430n ",
             " --host pentium-120:flush_clustering=file<",
         ] {

@@ -34,6 +34,18 @@ pub struct Cause {
 }
 
 impl Cause {
+    /// Its first sentence; where that says that it is not known, the next one too.
+    pub fn in_short(&self) -> &str {
+        let unknown = "Not known. ";
+        let from = if self.cause.starts_with(unknown) {
+            unknown.len()
+        } else {
+            0
+        };
+        let end = self.cause[from..].find(". ");
+        &self.cause[..end.map_or(self.cause.len(), |at| from + at + 1)]
+    }
+
     /// What to do to see it, and how many of the rows that meets.
     pub fn experiment(&self) -> String {
         let options = self.options.as_ref();
@@ -74,6 +86,25 @@ fn causes() -> anyhow::Result<Vec<Cause>> {
 pub fn of_paper(name: &str) -> Vec<Cause> {
     let mut causes = causes().expect("causes that a test reads");
     causes.retain(|cause| cause.paper == name);
+    causes
+}
+
+/// Causes of a paper, of the rows of these lines that differ or are open; none of a quick look, which would take what it
+/// leaves out for a cause.
+pub fn of_lines(paper: &Paper, lines: &[Line]) -> Vec<Cause> {
+    if super::quick_look(paper).is_some() {
+        return Vec::new();
+    }
+    let differs = |id: &String| {
+        let line = lines.iter().find(|line| line.expected.id == *id);
+        line.is_some_and(|line| matches!(line.verdict, Verdict::Differs | Verdict::Open))
+    };
+    let mut causes = of_paper(&paper.name);
+    for cause in &mut causes {
+        cause.rows.retain(differs);
+        cause.meets.retain(differs);
+    }
+    causes.retain(|cause| !cause.rows.is_empty());
     causes
 }
 
