@@ -3,7 +3,8 @@
 
 use super::results::{Row, values};
 use super::verdict::Verdict;
-use crate::life;
+use crate::life::{self, Life};
+use crate::report::verdict::UNLIKE_BLOCKS;
 use crate::table;
 use fsage_bench::Summary;
 use fsage_metrics::{Metric, free_space, layout_score, pieces};
@@ -36,7 +37,11 @@ pub(super) struct Beside {
 
 /// The metrics in which they differ.
 pub(super) fn of(lives: &[&Verdict], first: &[&Verdict]) -> Vec<Beside> {
+    let is_unlike = blocks_are_unlike(lives, first);
     let differing = METRICS.iter().enumerate().filter_map(|(place, metric)| {
+        if is_unlike && metric.id == layout_score::SCORE.id {
+            return None;
+        }
         let end = |verdict: &Verdict| verdict.ends[place];
         let pairs = life::pairs(values(lives, end), values(first, end));
         let differences: Vec<f64> = pairs.iter().map(|(of, than)| of - than).collect();
@@ -51,6 +56,31 @@ pub(super) fn of(lives: &[&Verdict], first: &[&Verdict]) -> Vec<Beside> {
         })
     });
     differing.collect()
+}
+
+/// Whether a break weighs less in the layout scores of one side than in those of the other, since its blocks are smaller.
+fn blocks_are_unlike(lives: &[&Verdict], first: &[&Verdict]) -> bool {
+    let blocks = |of: &[&Verdict]| of.iter().find_map(|verdict| verdict.scored_per_byte);
+    let (Some(a), Some(b)) = (blocks(lives), blocks(first)) else {
+        return false;
+    };
+    a.max(b) > a.min(b) * UNLIKE_BLOCKS
+}
+
+/// How a metric differs between two sides of the same lives, in words: the mean of the differences and its 95 % interval.
+/// None of fewer than three lives that both lived.
+pub(super) fn paired(from: Vec<(Life, f64)>, to: Vec<(Life, f64)>) -> Option<String> {
+    let pairs = life::pairs(to, from);
+    let differences: Vec<f64> = pairs.iter().map(|(of, than)| of - than).collect();
+    let summary = Summary::of(&differences).filter(|summary| summary.count >= LEAST)?;
+    let interval = summary.mean_interval()?;
+    let half = (interval.high - interval.low) / 2.0;
+    Some(format!(
+        "{}, 95 % interval {} to {}",
+        signed(summary.mean, half),
+        signed(interval.low, half),
+        signed(interval.high, half)
+    ))
 }
 
 /// A value with its sign, and so many digits that one sees how well it is known.
@@ -88,11 +118,19 @@ pub(super) fn print(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
         }
     }
     if differing.is_empty() {
+        let most = rows.iter().map(Row::lives).max().unwrap_or(0);
+        if rows.len() > 1 && most == LEAST - 1 {
+            return writeln!(
+                out,
+                "\nTwo lives tell no difference from chance: three or more seeds do (--seeds 3)."
+            );
+        }
         return Ok(());
     }
     writeln!(
         out,
-        "\nBeside {}, life by life: what differs, however little.\n\n{differing}",
+        "\nBeside {}, life by life: what differs, however little. Each interval is for one\ncomparison: of twenty \
+         comparisons expect one false difference.\n\n{differing}",
         if is_one_workload {
             rows[0].target()
         } else {

@@ -1,11 +1,12 @@
 //! What a number that an experiment varies does: metrics over its values, a curve a target.
 
+use super::beside;
 use super::manifest::{Cell, Manifest, State};
 use super::results::{Row, values};
 use super::verdict::{Verdict, phases};
 use crate::benching::PhaseRatio;
 use crate::fullness::{self, Phase};
-use crate::life;
+use crate::life::{self, Life};
 use crate::report::Over;
 use crate::report::names;
 use crate::report::verdict::{UNDONE, UNLIKE_BLOCKS};
@@ -77,6 +78,8 @@ pub struct At {
     pub text: String,
     /// The metric over the lives.
     pub over: Over,
+    /// The same of each life.
+    pub lives: Vec<(Life, f64)>,
     /// Share of the operations that were not done.
     pub undone: f64,
 }
@@ -157,17 +160,19 @@ impl Sweep {
         let undone = undone.map_or_else(String::new, |at| {
             format!("; operations were skipped at {at}")
         });
+        let paired = beside::paired(low.lives.clone(), high.lives.clone());
+        let paired = paired.map_or_else(String::new, |paired| format!(" (life by life {paired})"));
         let Curve { name, .. } = curve;
         let parameter = &self.parameter;
         let (a, b) = (format!("{a:.2}"), format!("{b:.2}"));
         Some(if a == b {
             format!(
-                "{name}: {what} {a} both at {parameter} {} and at {}{but}{undone}.",
+                "{name}: {what} {a} both at {parameter} {} and at {}{paired}{but}{undone}.",
                 low.text, high.text
             )
         } else {
             format!(
-                "{name}: {what} from {a} at {parameter} {} to {b} at {}{but}{undone}.",
+                "{name}: {what} from {a} at {parameter} {} to {b} at {}{paired}{but}{undone}.",
                 low.text, high.text
             )
         })
@@ -410,12 +415,12 @@ fn points(name: &str, cells: &[Placed<'_>], metric: &Metric, verdicts: &Verdicts
                 known.iter().copied().map(of).fold(0, u64::saturating_add)
             };
             let skipped = sum(|verdict| verdict.skipped) as f64;
+            let lives: Vec<(Life, f64)> = values(&known, |verdict| metric.of(verdict)).collect();
             Some(At {
                 x: *x,
                 text: text(&first.parameters[name]),
-                over: Over::of(life::independent(values(&known, |verdict| {
-                    metric.of(verdict)
-                })))?,
+                over: Over::of(life::independent(lives.iter().cloned()))?,
+                lives,
                 undone: skipped / sum(|verdict| verdict.operations).max(1) as f64,
             })
         });
@@ -461,7 +466,6 @@ fn curve_names(keys: &[&Key]) -> Vec<String> {
 mod tests {
     use super::super::manifest::Pattern;
     use super::*;
-    use crate::life::Life;
 
     /// A cell of a target with gaps, with its score as all that is known of it.
     fn cell(target: &str, seed: u64, values: &[(&str, Value)], score: f64) -> (Cell, Verdict) {

@@ -124,6 +124,11 @@ impl Row {
         &self.target
     }
 
+    /// How many lives it is a mean of.
+    pub(super) fn lives(&self) -> usize {
+        self.lives
+    }
+
     /// What each complete cell says, by its id.
     pub(super) fn verdicts(&self) -> &[(String, Verdict)] {
         &self.verdicts

@@ -240,6 +240,7 @@ mod tests {
             x: f64::from(x),
             text: x.to_string(),
             undone: 0.0,
+            lives: Vec::new(),
             over: Over::of(
                 (0..lives).map(|life| 0.9 - f64::from(x) / 1000.0 + life as f64 / 100.0),
             )

@@ -140,11 +140,18 @@ fn points(subject: &Subject, value: impl Fn(&DayRow) -> Option<f64>) -> Vec<Poin
         .map(|(at, &day)| {
             let rows =
                 lives().filter_map(|life| Some((life.life.clone(), value(life.days.get(at)?)?)));
-            let over = Over::of(life::independent(rows));
+            let values = life::independent(rows);
+            // A mean of shares is a share.
+            let are_shares = values.iter().all(|value| (0.0..=1.0).contains(value));
+            let within = |(low, high): (f64, f64)| match are_shares {
+                true => (low.max(0.0), high.min(1.0)),
+                false => (low, high),
+            };
+            let over = Over::of(values);
             Point {
                 x: day as f64,
                 y: over.map(|over| over.mean),
-                interval: over.and_then(|over| over.interval()),
+                interval: over.and_then(|over| over.interval()).map(within),
             }
         })
         .collect();

@@ -222,6 +222,7 @@ impl Verifier<'_> {
             let found = sides.compare();
             if found.count > 0 {
                 verdict.difference = Some(found.into());
+                sides.add_up(&mut verdict);
                 break;
             }
             same = next;

@@ -78,7 +78,8 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     match &verdict.difference {
         None => Ok(()),
         Some(difference) if difference.varied.is_some() => Err(Unsteady(format!(
-            "{}: this kernel gave two layouts of one workload, as it does on a full disk or a busy machine; repeat it",
+            "{}: this kernel gave two layouts of one workload, as it does on a full disk or a busy machine; \
+             repeat it, or take a larger size or fewer days",
             verdict.model
         ))
         .into()),
@@ -151,6 +152,14 @@ fn print(out: &mut impl Write, verdict: &Verdict) -> io::Result<()> {
     let said = difference.what.len() as u64;
     if difference.count > said {
         writeln!(out, "  and {} more", difference.count - said)?;
+    }
+    // How much agrees. Where the first operation is known, it was looked for in a shorter workload.
+    if difference.first.is_none() && verdict.inodes > 0 {
+        writeln!(
+            out,
+            "{} differences, of {} inodes, {} extents and {} runs of free space that the kernel has on day {}",
+            difference.count, verdict.inodes, verdict.extents, verdict.free_runs, verdict.days
+        )?;
     }
     if let Some(operations) = difference.reduced_to {
         writeln!(out, "{operations} operations are enough")?;
