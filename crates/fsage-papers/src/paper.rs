@@ -8,6 +8,7 @@ use super::seltzer95::plan::Logging;
 use crate::words;
 use anyhow::{Context, bail};
 use fsage_core::size;
+use fsage_workload::home::Home;
 use fsage_workload::preset::{self, Preset};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -264,6 +265,9 @@ pub struct Workload {
     /// Days, if not those of the preset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub days: Option<u64>,
+    /// Keys of the preset's `[home]` that have another value.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub keys: BTreeMap<String, serde_json::Value>,
     /// What ages the file systems is made of snapshots of what the preset does to another one; without, the preset ages
     /// them itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -830,8 +834,18 @@ impl Experiments {
                     }
                     None => String::new(),
                 };
+                let keys: Vec<String> = plan
+                    .workload
+                    .keys
+                    .iter()
+                    .map(|(k, v)| format!("{k} = {v}"))
+                    .collect();
+                let keys = match keys.as_slice() {
+                    [] => String::new(),
+                    keys => format!(", but {}", keys.join(", ")),
+                };
                 format!(
-                    "Workload {} with seed {seed}{days}{method}: synthetic, and not the authors' own, which is not \
+                    "Workload {}{keys} with seed {seed}{days}{method}: synthetic, and not the authors' own, which is not \
                      public.",
                     plan.workload.preset
                 )
@@ -864,15 +878,23 @@ impl Workload {
     ///
     /// # Errors
     /// The preset is unknown, or made by another generator.
-    pub fn home(&self) -> anyhow::Result<(fsage_workload::home::Home, Preset)> {
+    pub fn home(&self) -> anyhow::Result<(Home, Preset)> {
         let name = &self.preset;
         let preset = Preset::named(name).with_context(|| format!("no workload preset `{name}`"))?;
         let preset::Generator::Home(home) = &preset.generator else {
             bail!("preset `{name}` is no preset of home directories");
         };
+        let mut table = toml::Table::try_from(&**home)?;
+        for (key, value) in &self.keys {
+            table.insert(key.clone(), toml::Value::try_from(value)?);
+        }
+        let home: Home = table
+            .try_into()
+            .with_context(|| format!("keys of preset `{name}`"))?;
+        home.check().map_err(anyhow::Error::msg)?;
         let home = match self.days {
-            Some(days) => (**home).clone().with_days(days),
-            None => (**home).clone(),
+            Some(days) => home.with_days(days),
+            None => home,
         };
         Ok((home, preset))
     }

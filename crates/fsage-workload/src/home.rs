@@ -82,6 +82,13 @@ pub struct Home {
     /// percent.
     #[serde(default = "default_wander")]
     pub wander_permille: u64,
+    /// Share of the directories below the homes that are not made, in tenths of a percent: their files lie in the
+    /// directory above. The more it is, the fewer directories hold most of the files; all else stays as it is.
+    #[serde(default)]
+    pub flat_permille: u64,
+    /// How long short-lived files live, in percent of how long they do unless said otherwise.
+    #[serde(default = "default_lives")]
+    pub short_lives_percent: u64,
     /// Files modified in this many last days are the hot ones.
     pub hot_days: u64,
     /// What was published of the real one.
@@ -94,6 +101,13 @@ pub const DEFAULT_WANDER_PERMILLE: u64 = 8;
 
 fn default_wander() -> u64 {
     DEFAULT_WANDER_PERMILLE
+}
+
+/// Lives of short-lived files unless said otherwise.
+pub const DEFAULT_SHORT_LIVES_PERCENT: u64 = 100;
+
+fn default_lives() -> u64 {
+    DEFAULT_SHORT_LIVES_PERCENT
 }
 
 /// Published figures of the workload that this one is made after, to stand beside what came out.
@@ -180,6 +194,8 @@ impl Home {
         within("short_lived_permille", self.short_lived_permille, 0, 1000)?;
         within("users", self.users, 0, 100_000)?;
         within("days_on_a_project", self.days_on_a_project, 1, 100_000)?;
+        within("flat_permille", self.flat_permille, 0, 1000)?;
+        within("short_lives_percent", self.short_lives_percent, 0, 100)?;
         within("hot_days", self.hot_days, 0, 100_000)?;
         for (key, value) in [
             ("groups", self.groups),
@@ -282,7 +298,7 @@ impl Home {
     pub fn generate(&self, seed: u64, sink: &mut dyn EventSink) -> Result<HomeSummary, SinkError> {
         let rng = Rng::new(seed);
         let calendar = Calendar::new(self, &rng);
-        let mut tree = Tree::new(self, sink);
+        let mut tree = Tree::new(self, &rng, sink);
         start::populate(&mut tree, self, &mut rng.stream("initial files", 0))?;
         for day in 1..=self.days {
             for (second, _, action) in day::plan(self, &calendar, &mut tree, &rng, day) {

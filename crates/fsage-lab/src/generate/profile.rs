@@ -6,7 +6,9 @@ use crate::watch::{Unwatched, Watch};
 use fsage_core::{EventSink, WorkloadHeader, keys, size};
 use fsage_workload::geriatrix::Triple;
 use fsage_workload::herrin::HerrinSummary;
-use fsage_workload::home::{DEFAULT_WANDER_PERMILLE, Home, HomeSummary};
+use fsage_workload::home::{
+    DEFAULT_SHORT_LIVES_PERCENT, DEFAULT_WANDER_PERMILLE, Home, HomeSummary,
+};
 use fsage_workload::larger::{self, Larger};
 use fsage_workload::preset::{Generator, PRESETS, Preset, toml_of};
 use fsage_workload::profile::{Deviation, ProfileSummary};
@@ -353,6 +355,12 @@ fn home_parameters(name: &str, home: &Home) -> Value {
     // Workloads from before there was a choice do not name it, and theirs are still made byte for byte.
     if home.wander_permille != DEFAULT_WANDER_PERMILLE {
         all["wander_permille"] = home.wander_permille.into();
+    }
+    if home.flat_permille != 0 {
+        all["flat_permille"] = home.flat_permille.into();
+    }
+    if home.short_lives_percent != DEFAULT_SHORT_LIVES_PERCENT {
+        all["short_lives_percent"] = home.short_lives_percent.into();
     }
     all
 }

@@ -5,8 +5,8 @@
 
 use super::calendar::DAY_S;
 use super::day::Plan;
-use super::sizes;
 use super::tree::{Action, State};
+use super::{DEFAULT_SHORT_LIVES_PERCENT, sizes};
 use fsage_core::Rng;
 use fsage_core::rng::AliasTable;
 use std::cmp::Reverse;
@@ -58,12 +58,13 @@ pub(super) fn plan(plan: &mut Plan<'_, '_>, rng: &mut Rng) {
         }
         given = end;
         let Burst {
-            actions,
+            mut actions,
             shorts,
             drawn,
             ..
         } = burst;
         plan.tree.drawn_bytes += drawn;
+        shorten(&mut actions, shorts, plan.home.short_lives_percent);
         place(plan, &actions, shorts, center);
     }
 }
@@ -99,6 +100,25 @@ fn size_factor(plan: &Plan<'_, '_>) -> f64 {
     let wanted = bytes as f64 / left as f64;
     let natural = drawn as f64 / operations as f64;
     (wanted / natural).clamp(*FACTORS.start(), *FACTORS.end())
+}
+
+/// Brings what happens to each file of a burst nearer to its creation, to so many percent of the time since then.
+fn shorten(actions: &mut [(f64, Action)], shorts: usize, percent: u64) {
+    if percent == DEFAULT_SHORT_LIVES_PERCENT {
+        return;
+    }
+    let mut made = vec![0.0; shorts];
+    for (at, action) in actions {
+        match *action {
+            Action::ShortCreate { short, .. } => made[short] = *at,
+            Action::ShortRewrite(short, _)
+            | Action::ShortAppend(short, _)
+            | Action::ShortDelete(short) => {
+                *at = made[short] + (*at - made[short]) * percent as f64 / 100.0;
+            }
+            _ => {}
+        }
+    }
 }
 
 /// Puts a burst into the day, its middle at `center`, moved as a whole if it sticks out.

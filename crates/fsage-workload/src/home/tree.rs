@@ -6,7 +6,7 @@ mod short;
 use super::calendar::DAY_S;
 use super::sizes::{LARGE_BYTES, space_kb};
 use super::{Home, HomeSummary};
-use fsage_core::{DirId, Event, EventSink, FileId, Op, Origin, SinkError, TQuality};
+use fsage_core::{DirId, Event, EventSink, FileId, Op, Origin, Rng, SinkError, TQuality};
 use short::Shorts;
 
 const NS_PER_S: i64 = 1_000_000_000;
@@ -38,6 +38,8 @@ pub(super) struct File {
 pub(super) struct Dir {
     id: DirId,
     parent: Option<usize>,
+    /// It is not made: its files lie in the directory above, whose id it has.
+    flat: bool,
     pub state: State,
     /// Files alive, oldest first.
     pub files: Vec<usize>,
@@ -96,6 +98,8 @@ pub(super) struct Tree<'a> {
     pub long_bytes: u64,
     shorts: Shorts,
     ceiling_kb: u64,
+    flat_permille: u64,
+    flat: Rng,
     next_file: u64,
     next_dir: u64,
     day: u64,
@@ -105,7 +109,7 @@ pub(super) struct Tree<'a> {
 }
 
 impl<'a> Tree<'a> {
-    pub fn new(home: &Home, sink: &'a mut dyn EventSink) -> Tree<'a> {
+    pub fn new(home: &Home, rng: &Rng, sink: &'a mut dyn EventSink) -> Tree<'a> {
         Tree {
             sink,
             files: Vec::new(),
@@ -118,6 +122,8 @@ impl<'a> Tree<'a> {
             long_bytes: 0,
             shorts: Shorts::new(home.data_space_kb * home.short_lived_permille / 1000),
             ceiling_kb: home.data_space_kb * home.ceiling_permille / 1000,
+            flat_permille: home.flat_permille,
+            flat: rng.stream("flat trees", 0),
             next_file: 0,
             next_dir: 1,
             day: 0,
@@ -138,6 +144,7 @@ impl<'a> Tree<'a> {
         self.dirs.push(Dir {
             id: DirId::ROOT,
             parent,
+            flat: false,
             state: State::Planned,
             files: Vec::new(),
             subdirs: 0,
@@ -215,7 +222,11 @@ impl<'a> Tree<'a> {
     pub fn summary(self, home: &Home) -> HomeSummary {
         let mut s = self.stats;
         s.final_permille = self.used_kb * 1000 / self.data_space_kb;
-        s.final_directories = self.dirs.iter().filter(|d| d.state == State::Alive).count() as u64;
+        s.final_directories = self
+            .dirs
+            .iter()
+            .filter(|d| d.state == State::Alive && !d.flat)
+            .count() as u64;
         for file in self.files.iter().filter(|f| f.state == State::Alive) {
             let kb = space_kb(file.bytes);
             s.final_files += 1;
@@ -250,15 +261,20 @@ impl<'a> Tree<'a> {
     }
 
     fn mkdir(&mut self, dir: usize) -> Result<(), SinkError> {
-        let id = DirId(self.next_dir);
-        self.next_dir += 1;
+        self.dirs[dir].state = State::Alive;
         let above = self.dirs[dir].parent;
-        let parent = above.map_or(DirId::ROOT, |p| self.dirs[p].id);
+        let mut parent = DirId::ROOT;
         if let Some(p) = above {
             self.dirs[p].subdirs += 1;
+            parent = self.dirs[p].id;
+            if self.flat.below(1000) < self.flat_permille {
+                (self.dirs[dir].id, self.dirs[dir].flat) = (parent, true);
+                return Ok(());
+            }
         }
+        let id = DirId(self.next_dir);
+        self.next_dir += 1;
         self.dirs[dir].id = id;
-        self.dirs[dir].state = State::Alive;
         self.take_space(DIRECTORY_KB);
         let op = Op::Mkdir {
             dir: id,
@@ -275,9 +291,12 @@ impl<'a> Tree<'a> {
             return Ok(());
         }
         d.state = State::Gone;
-        let id = d.id;
+        let (id, flat) = (d.id, d.flat);
         if let Some(p) = d.parent {
             self.dirs[p].subdirs -= 1;
+        }
+        if flat {
+            return Ok(());
         }
         self.used_kb -= DIRECTORY_KB;
         self.emit(Op::Rmdir { dir: id }, false)

@@ -14,7 +14,7 @@ struct LiveFile {
     dir: DirId,
     bytes: u64,
     modified_day: i64,
-    created_day: i64,
+    created_ns: i64,
     short_lived: bool,
 }
 
@@ -26,6 +26,8 @@ struct Account {
     dirs: HashMap<DirId, (u64, Option<DirId>)>,
     operations: u64,
     short_lived_operations: u64,
+    created: u64,
+    gone_within_30_s: u64,
     bytes: u64,
     used_kb: u64,
     peak_kb: u64,
@@ -152,12 +154,13 @@ impl EventSink for Account {
                 self.used_kb -= 1;
             }
             Op::Create { file, dir, bytes } => {
+                self.created += 1;
                 self.dirs.get_mut(&dir).expect("a directory").0 += 1;
                 let made = LiveFile {
                     dir,
                     bytes: 0,
                     modified_day: 0,
-                    created_day: self.day(),
+                    created_ns: self.t_ns,
                     short_lived,
                 };
                 assert!(self.files.insert(file, made).is_none());
@@ -168,7 +171,8 @@ impl EventSink for Account {
             Op::Delete { file } => {
                 let f = self.files.remove(&file).expect("a file that is alive");
                 assert_eq!(f.short_lived, short_lived);
-                assert!(!short_lived || f.created_day == self.day());
+                assert!(!short_lived || f.created_ns / DAY_NS + 1 == self.day());
+                self.gone_within_30_s += u64::from(self.t_ns - f.created_ns < 30_000_000_000);
                 self.dirs.get_mut(&f.dir).unwrap().0 -= 1;
                 self.used_kb -= allocated_kb(f.bytes);
             }
@@ -279,6 +283,57 @@ fn smith96_with_seed_1_is_the_workload_it_always_was() {
     assert_eq!(
         format!("{:016x} {}", a.hash, a.operations),
         "f5aad2357b5f5e2d 799998"
+    );
+}
+
+fn home_1997() -> Home {
+    match Preset::named("home-1997").map(|p| p.generator) {
+        Some(Generator::Home(home)) => *home,
+        other => panic!("home-1997 is made by the home generator, not by {other:?}"),
+    }
+}
+
+#[test]
+fn flat_trees_have_fewer_directories_and_a_few_with_thousands_of_files() {
+    let over_1000 = |a: &Account| a.dirs.values().filter(|(n, _)| *n > 1000).count();
+    let (usual, _) = account(&home_1997(), 1);
+    assert_eq!(over_1000(&usual), 0);
+    let flat = Home {
+        flat_permille: 700,
+        ..home_1997()
+    };
+    for seed in [1, 2] {
+        let (a, s) = account(&flat, seed);
+        assert!((3..=12).contains(&over_1000(&a)), "{}", over_1000(&a));
+        assert!(a.dirs.len() * 2 < usual.dirs.len(), "{}", a.dirs.len());
+        near("files at the end", a.files.len() as f64, 33_797.0, 0.02);
+        near("utilization, tenths", s.final_permille as f64, 650.0, 0.02);
+    }
+}
+
+/// Published: 65 to 80 % of all files live for less than 30 seconds (Baker et al. 1991).
+#[test]
+fn short_lives_are_so_much_shorter_and_nothing_else_is_changed() {
+    let home = home_1997();
+    let short = Home {
+        short_lives_percent: 5,
+        ..home.clone()
+    };
+    let (usual, _) = account(&home, 1);
+    let (a, s) = account(&short, 1);
+    let share = |a: &Account| a.gone_within_30_s as f64 / a.created as f64;
+    assert!(share(&usual) < 0.1, "{}", share(&usual));
+    assert!((0.6..0.8).contains(&share(&a)), "{}", share(&a));
+    near("operations", a.operations as f64, 1_300_000.0, 0.02);
+    near("bytes written, GB", a.bytes as f64 / 1e9, 87.3, 0.02);
+    assert_eq!(s.left_out, 0);
+    assert!(
+        Home {
+            short_lives_percent: 101,
+            ..home
+        }
+        .check()
+        .is_err()
     );
 }
 
