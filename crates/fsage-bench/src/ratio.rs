@@ -270,8 +270,8 @@ mod tests {
         );
     }
 
-    /// By hand: two times each, the medians of which are 1.5 and 1.2 s. The inverses of the second pair, 1.67 and 0.56 a
-    /// second, have the median 1.11, beside 0.75 of 1 and 2 s: that would give 0.68.
+    /// By hand: two times each, the medians of which are 1.5 and 1.2 s. The inverses of the second pair, 1.67 and 0.56
+    /// a second, have the median 1.11, beside 0.75 of 1 and 2 s: that would give 0.68.
     #[test]
     fn medians_of_times_are_those_that_count() {
         let speeds = |times: [f64; 2]| times.map(f64::recip).to_vec();

@@ -428,8 +428,8 @@ mod tests {
                 fine(160, 0.60),
                 fine(120, 0.80)
             ]),
-            "ext4: keep it at 80 % or less (95 %, tried next, costs 39.0 %, more than a tenth); up to 80 % full hot-files read \
-             runs at fresh speed; at 95 % hot-files read runs at 61 % of fresh speed (56 to 66); in brackets the 99 % \
+            "ext4: keep it at 80 % or less (95 %, tried next, costs 39.0 %, more than a tenth); up to 80 % full hot-files \
+             read runs at fresh speed; at 95 % hot-files read runs at 61 % of fresh speed (56 to 66); in brackets the 99 % \
              interval of the repetitions of the benchmark; no room for an extent of 1 MiB is left at 95 % (7 at 80 %)."
         );
         assert_eq!(

@@ -1,6 +1,7 @@
 //! The papers: what is run for each (`run.toml`), and what it reports (`expected.toml`). Both lie in `papers/`, and are
 //! part of the program.
 
+use super::cheng::popular;
 use super::ganger97::plan::Grouping;
 use super::jun24::plan::Pieces;
 use super::remade::Rules;
@@ -209,23 +210,7 @@ pub struct Rearrangement {
     pub devices: BTreeMap<String, String>,
     /// Articles that are read again and again; none in a quick look.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub popular: Option<PopularArticles>,
-}
-
-/// Articles on cold boards that are read again and again, and that nothing hints: whether moving them pays.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PopularArticles {
-    /// How full the file systems are before, in percent.
-    pub filled: u64,
-    /// How much of the reserved area these articles take, in percent.
-    pub of_reserved: u64,
-    /// How many in a hundred reads are of one of them.
-    pub read_percent: u64,
-    /// The cache of the machine, in percent of what these articles take.
-    pub memory: Vec<u64>,
-    /// How often each of them is read, in the mean. The claim is judged at the last, with the first of the memories.
-    pub reads: Vec<u64>,
+    pub popular: Option<popular::Plan>,
 }
 
 /// Allocators of FFS, aged with one workload.
@@ -845,8 +830,8 @@ impl Experiments {
                     keys => format!(", but {}", keys.join(", ")),
                 };
                 format!(
-                    "Workload {}{keys} with seed {seed}{days}{method}: synthetic, and not the authors' own, which is not \
-                     public.",
+                    "Workload {}{keys} with seed {seed}{days}{method}: synthetic, and not the authors' own, which is \
+                     not public.",
                     plan.workload.preset
                 )
             }

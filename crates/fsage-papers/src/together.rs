@@ -89,8 +89,8 @@ pub fn of_paper(name: &str) -> Vec<Cause> {
     causes
 }
 
-/// Causes of a paper, of the rows of these lines that differ or are open; none of a quick look, which would take what it
-/// leaves out for a cause.
+/// Causes of a paper, of the rows of these lines that differ or are open; none of a quick look, which would take what
+/// it leaves out for a cause.
 pub fn of_lines(paper: &Paper, lines: &[Line]) -> Vec<Cause> {
     if super::quick_look(paper).is_some() {
         return Vec::new();

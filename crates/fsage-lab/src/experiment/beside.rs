@@ -58,7 +58,8 @@ pub(super) fn of(lives: &[&Verdict], first: &[&Verdict]) -> Vec<Beside> {
     differing.collect()
 }
 
-/// Whether a break weighs less in the layout scores of one side than in those of the other, since its blocks are smaller.
+/// Whether a break weighs less in the layout scores of one side than in those of the other, since its blocks are
+/// smaller.
 fn blocks_are_unlike(lives: &[&Verdict], first: &[&Verdict]) -> bool {
     let blocks = |of: &[&Verdict]| of.iter().find_map(|verdict| verdict.scored_per_byte);
     let (Some(a), Some(b)) = (blocks(lives), blocks(first)) else {
@@ -67,8 +68,8 @@ fn blocks_are_unlike(lives: &[&Verdict], first: &[&Verdict]) -> bool {
     a.max(b) > a.min(b) * UNLIKE_BLOCKS
 }
 
-/// How a metric differs between two sides of the same lives, in words: the mean of the differences and its 95 % interval.
-/// None of fewer than three lives that both lived.
+/// How a metric differs between two sides of the same lives, in words: the mean of the differences and its 95 %
+/// interval. None of fewer than three lives that both lived.
 pub(super) fn paired(from: Vec<(Life, f64)>, to: Vec<(Life, f64)>) -> Option<String> {
     let pairs = life::pairs(to, from);
     let differences: Vec<f64> = pairs.iter().map(|(of, than)| of - than).collect();

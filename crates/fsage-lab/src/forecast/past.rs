@@ -72,8 +72,8 @@ pub fn past_source(past: &[PathBuf]) -> crate::Result<Option<Source>> {
 
 /// Days under which a forecast is not to be trusted.
 const FEW_DAYS: u64 = 14;
-/// What has this share of its space from the days observed, and grew by less than this share of its mean growth in their
-/// last quarter, may have been filling up.
+/// What has this share of its space from the days observed, and grew by less than this share of its mean growth in
+/// their last quarter, may have been filling up.
 const FILLED_UP: f64 = 0.25;
 /// The same of the second half: the first one then grew three times as fast.
 const FILLED_UP_BY_HALF: f64 = 0.5;

@@ -1,7 +1,7 @@
 //! Cheng et al.: a bulletin board on Ext3, whose hot files lie in the middle of the disk or do not.
 
 mod figures;
-mod popular;
+pub mod popular;
 mod runs;
 mod statements;
 mod tables;
@@ -98,8 +98,8 @@ impl Study<'_> {
         }
     }
 
-    /// Targets of a chart: all of them with 75 % reads and no write cache, otherwise those of the paper in both readings
-    /// of its partitions.
+    /// Targets of a chart: all of them with 75 % reads and no write cache, otherwise those of the paper in both
+    /// readings of its partitions.
     fn targets(&self, mix: Mix, cached: bool) -> Vec<&str> {
         let all = self.paper.run.targets.keys().map(String::as_str);
         let chosen = all.filter(|name| {

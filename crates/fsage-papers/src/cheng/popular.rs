@@ -1,7 +1,7 @@
 //! Articles that are read again and again, on boards that nothing hints: whether moving them pays.
 //!
-//! The paper's benchmark draws articles of a class at random, so that none is hot in itself. Here some are, they are too
-//! many for the memory of the machine, and the reserved area holds them all.
+//! The paper's benchmark draws articles of a class at random, so that none is hot in itself. Here some are, they are
+//! too many for the memory of the machine, and the reserved area holds them all.
 
 use super::runs::{Mix, Run};
 use super::tables::{NEVER, with_key};
@@ -10,6 +10,23 @@ use crate::figure::Sheet;
 use fsage_bench::benchmarks::Bbs;
 use fsage_bench::benchmarks::bbs::{self, ARTICLE_BYTES};
 use fsage_host::HostParams;
+use serde::{Deserialize, Serialize};
+
+/// Articles on cold boards that are read again and again, and that nothing hints: whether moving them pays.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// How full the file systems are before, in percent.
+    pub filled: u64,
+    /// How much of the reserved area these articles take, in percent.
+    pub of_reserved: u64,
+    /// How many in a hundred reads are of one of them.
+    pub read_percent: u64,
+    /// The cache of the machine, in percent of what these articles take.
+    pub memory: Vec<u64>,
+    /// How often each of them is read, in the mean. The claim is judged at the last, with the first of the memories.
+    pub reads: Vec<u64>,
+}
 
 /// How popular articles are used in a run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -137,8 +154,8 @@ pub fn sheet(results: &Results<'_>) -> Option<Sheet> {
         text: format!(
             "No board is hinted. Popular articles take {} % of the reserved area, and {} in a hundred reads are of one \
              of them. Memory is in percent of what they take; each is read so often in the mean. As many articles are \
-             written as removed, 5 % of the operations each; the drive has no write cache, and is filled to {} % before. What moving alone does is the modified file \
-             system over the same one that moves nothing.",
+             written as removed, 5 % of the operations each; the drive has no write cache, and is filled to {} % \
+             before. What moving alone does is the modified file system over the same one that moves nothing.",
             plan.of_reserved, plan.read_percent, plan.filled
         ),
         header: header.map(str::to_owned).to_vec(),

@@ -80,8 +80,8 @@ pub struct Args {
     /// Lives at the same time; each takes the memory of a model [default: one a core].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
-    /// Exit with status 1 where a limit is crossed already, or within so many days in half of the lives; without --years
-    /// it looks as far ahead, and no further.
+    /// Exit with status 1 where a limit is crossed already, or within so many days in half of the lives; without
+    /// --years it looks as far ahead, and no further.
     #[arg(long, value_name = "DAYS", conflicts_with = "hold_out")]
     fail_within: Option<u64>,
     /// Print everything as JSON.
