@@ -1,7 +1,7 @@
 //! The papers: what is run for each (`run.toml`), and what it reports (`expected.toml`). Both lie in `papers/`, and are
 //! part of the program.
 
-use super::cheng::popular;
+use super::cheng::PopularArticles;
 use super::ganger97::plan::Grouping;
 use super::jun24::plan::Pieces;
 use super::remade::Rules;
@@ -210,7 +210,7 @@ pub struct Rearrangement {
     pub devices: BTreeMap<String, String>,
     /// Articles that are read again and again; none in a quick look.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub popular: Option<popular::Plan>,
+    pub popular: Option<PopularArticles>,
 }
 
 /// Allocators of FFS, aged with one workload.

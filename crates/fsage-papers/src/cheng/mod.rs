@@ -1,10 +1,12 @@
 //! Cheng et al.: a bulletin board on Ext3, whose hot files lie in the middle of the disk or do not.
 
 mod figures;
-pub mod popular;
+mod popular;
 mod runs;
 mod statements;
 mod tables;
+
+pub use popular::Plan as PopularArticles;
 
 use super::Reproduction;
 use super::figure::Exhibit;
