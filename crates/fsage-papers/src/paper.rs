@@ -208,7 +208,7 @@ pub struct Rearrangement {
     pub sensitivity: BTreeMap<String, Vec<String>>,
     /// Devices on which both file systems are compared, by what they are.
     pub devices: BTreeMap<String, String>,
-    /// Articles that are read again and again; none in a quick look.
+    /// Articles that are read again and again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub popular: Option<PopularArticles>,
 }
@@ -737,8 +737,10 @@ impl Experiments {
             Experiments::Pieces(plan) => plan.rows = operations,
             _ => {
                 let plan = self.rearrangement("--operations")?;
+                if let Some(popular) = &mut plan.popular {
+                    popular.scale(operations, plan.operations);
+                }
                 plan.operations = operations;
-                plan.popular = None;
             }
         }
         Ok(())

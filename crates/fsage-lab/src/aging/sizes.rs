@@ -42,9 +42,22 @@ pub fn sized(
         ui.note(&format!(
             "{spec}: no size given, so that of the workload: {larger}"
         ));
+        if spec.system() == "ext4" && capacity < SMALL_EXT4 && !has(spec, "bsize") {
+            ui.note(&format!(
+                "{larger}: below 512 MiB mkfs.ext4 makes smaller blocks and more inodes, and layouts are not those \
+                 of larger ones; ext4:bsize=4K,bytes_per_inode=16K has theirs"
+            ));
+        }
         larger
     };
     Ok(specs.iter().map(fit).collect())
+}
+
+/// Below this size `mke2fs` takes the type `small` of `mke2fs.conf`.
+const SMALL_EXT4: u64 = 512 << 20;
+
+fn has(spec: &TargetSpec, key: &str) -> bool {
+    spec.options.iter().any(|(known, _)| known == key)
 }
 
 /// That a target can be made, as far as its words and its size say; whether it is real.

@@ -28,6 +28,16 @@ pub struct Plan {
     pub reads: Vec<u64>,
 }
 
+impl Plan {
+    /// Reads each article as many times more as `operations` are of `before`, once at least: for a quick look.
+    pub fn scale(&mut self, operations: u64, before: u64) {
+        for reads in &mut self.reads {
+            *reads = (*reads * operations / before.max(1)).max(1);
+        }
+        self.reads.dedup();
+    }
+}
+
 /// How popular articles are used in a run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Popular {
@@ -115,7 +125,7 @@ pub fn moving_pays(results: &Results<'_>) -> Option<(bool, String)> {
     Some((moves < never, text))
 }
 
-/// The table; none in a quick look.
+/// The table; none where the plan has no such articles.
 pub fn sheet(results: &Results<'_>) -> Option<Sheet> {
     let plan = results.study.plan.popular.as_ref()?;
     let rows = settings(&results.study).into_iter().map(|setting| {

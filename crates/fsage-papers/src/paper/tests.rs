@@ -237,3 +237,35 @@ fn sizes_are_read_and_written_alike() {
     };
     assert_eq!(small.sizes().len(), 120);
 }
+
+/// A reading may change keys of the preset; one that it does not have is named.
+#[test]
+fn keys_of_a_preset_are_those_of_a_reading() {
+    let workload = |keys: &[(&str, serde_json::Value)]| Workload {
+        preset: "home-1997".to_owned(),
+        days: None,
+        method: None,
+        keys: keys
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), value.clone()))
+            .collect(),
+    };
+    let of = |keys: &[(&str, serde_json::Value)]| workload(keys).home().map(|(home, _)| home);
+    let printed = of(&[]).unwrap();
+    let flat = of(&[("flat_permille", 700.into())]).unwrap();
+    assert_ne!(
+        toml::Table::try_from(&flat).unwrap(),
+        toml::Table::try_from(&printed).unwrap()
+    );
+    let same = of(&[("flat_permille", 0.into())]).unwrap();
+    assert_eq!(
+        toml::Table::try_from(&same).unwrap(),
+        toml::Table::try_from(&printed).unwrap()
+    );
+    let wrong = of(&[("flat_permile", 700.into())]).unwrap_err(); // typos: ignore
+    let said = format!("{wrong:#}");
+    assert!(
+        said.contains("home-1997") && said.contains("flat_permile"),
+        "{said}"
+    ); // typos: ignore
+}
