@@ -733,16 +733,15 @@ impl Experiments {
     /// # Errors
     /// The experiments have neither.
     pub fn set_operations(&mut self, operations: u64) -> anyhow::Result<()> {
-        match self {
-            Experiments::Pieces(plan) => plan.rows = operations,
-            _ => {
-                let plan = self.rearrangement("--operations")?;
-                if let Some(popular) = &mut plan.popular {
-                    popular.scale(operations, plan.operations);
-                }
-                plan.operations = operations;
-            }
+        if let Experiments::Pieces(plan) = self {
+            plan.rows = operations;
+            return Ok(());
         }
+        let plan = self.rearrangement("--operations")?;
+        if let Some(popular) = &mut plan.popular {
+            popular.scale(operations, plan.operations);
+        }
+        plan.operations = operations;
         Ok(())
     }
 

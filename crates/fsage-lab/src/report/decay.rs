@@ -143,9 +143,12 @@ fn points(subject: &Subject, value: impl Fn(&DayRow) -> Option<f64>) -> Vec<Poin
             let values = life::independent(rows);
             // A mean of shares is a share.
             let are_shares = values.iter().all(|value| (0.0..=1.0).contains(value));
-            let within = |(low, high): (f64, f64)| match are_shares {
-                true => (low.max(0.0), high.min(1.0)),
-                false => (low, high),
+            let within = |(low, high): (f64, f64)| {
+                if are_shares {
+                    (low.max(0.0), high.min(1.0))
+                } else {
+                    (low, high)
+                }
             };
             let over = Over::of(values);
             Point {

@@ -154,12 +154,10 @@ fn kernel(params: &Params) -> Result<String, ParamError> {
     let why = match params.regime {
         Regime::Strict => None,
         Regime::PerFile => Some("strict: nobody writes a real file system back file by file"),
-        Regime::Default => {
-            Some(
-                "strict: no two runs of a kernel with default options are the same; means over lives compare them: \
+        Regime::Default => Some(
+            "strict: no two runs of a kernel with default options are the same; means over lives compare them: \
                  fsage compare --seeds 5 --on xfs:regime=default --on loop:xfs",
-            )
-        }
+        ),
     };
     if let Some(why) = why {
         return refuse("regime", Some(params.regime.as_str()), why);
