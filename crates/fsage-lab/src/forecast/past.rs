@@ -165,8 +165,6 @@ impl Observed {
             Some(format!("{} nights, {FEW_DAYS} are needed", self.days))
         } else if self.growth_has_changed() {
             Some("growth changed".to_owned())
-        } else if self.has_filled_up() {
-            Some("it may have been filling up".to_owned())
         } else {
             None
         }
@@ -205,8 +203,8 @@ impl Observed {
         if self.has_filled_up() {
             doubts.push(format!(
                 "it grew by {} and only {} in the second half of the days, {} in the last quarter: it may have been \
-                 filling up, and have come to its level, as a cache does at its limit, so no interval is claimed; \
-                 begin with the nights since then",
+                 filling up, and have come to its level, as a cache does at its limit; begin with the nights since \
+                 then",
                 super::a_day(self.growth_bytes_per_day),
                 super::a_day(self.growth_by_half[1]),
                 super::a_day(self.growth_lately),
@@ -373,18 +371,14 @@ mod tests {
             ),
             "{doubt}"
         );
-        assert_eq!(
-            filled.no_interval().as_deref(),
-            Some("it may have been filling up")
-        );
         // A cliff in the first week, and a third of the mean growth since: by the last quarter alone it would pass.
         let kinked = |second: f64| Observed {
             growth_by_half: [2.0 - second, second].map(|mib| mib * f64::from(1 << 20)),
             growth_lately: 0.3 * f64::from(1 << 20),
             ..filled.clone()
         };
-        assert!(kinked(0.3).no_interval().is_some());
-        assert_eq!(kinked(0.6).no_interval(), None);
+        assert_eq!(kinked(0.3).doubts(50).len(), 1);
+        assert_eq!(kinked(0.6).doubts(50), Vec::<String>::new());
         let shrinking = Observed {
             used_bytes: 1 << 30,
             growth_bytes_per_day: -f64::from(16 << 20),
