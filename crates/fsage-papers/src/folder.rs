@@ -34,11 +34,9 @@
 //! It is made under another name, and gets its own when it is complete. The same command gives the same bytes.
 
 use super::comparison::Line;
-use super::figure::{Exhibit, csv_cell};
-use super::over_readings::OverReadings;
-use super::over_seeds::OverSeeds;
+use super::figure::{Exhibit, Sheet, csv_cell};
 use super::paper::Paper;
-use super::together::{Cause, Together};
+use super::together::Cause;
 use super::{Reproduction, page, together};
 use anyhow::{Context, bail};
 use fsage_durable::TemporaryFolder;
@@ -119,37 +117,19 @@ impl Folder {
         Ok(Part(at))
     }
 
-    /// Writes what all papers give together.
+    /// Writes what several papers, seeds or readings give together: a page, the same as JSON, and tables.
     ///
     /// # Errors
     /// The system refuses.
-    pub fn write_together(&self, together: &Together, options: &str) -> anyhow::Result<()> {
+    pub fn write_over(
+        &self,
+        page: &fsage_report::Report,
+        same: &impl Serialize,
+        sheets: &[Sheet],
+    ) -> anyhow::Result<()> {
         let part = Part(self.at.path().to_owned());
-        part.write_page(&together.report(options), together)?;
-        for sheet in [together.tally(), together.differs()] {
-            part.write(&format!("{}.csv", sheet.slug), &sheet.csv())?;
-        }
-        Ok(())
-    }
-
-    /// Writes what the seeds of a paper give together.
-    ///
-    /// # Errors
-    /// The system refuses.
-    pub fn write_seeds(&self, seeds: &OverSeeds, options: &str) -> anyhow::Result<()> {
-        let part = Part(self.at.path().to_owned());
-        part.write_page(&seeds.report(options), seeds)?;
-        part.write("seeds.csv", &seeds.sheet().csv())
-    }
-
-    /// Writes what the readings of a paper give together.
-    ///
-    /// # Errors
-    /// The system refuses.
-    pub fn write_readings(&self, readings: &OverReadings, options: &str) -> anyhow::Result<()> {
-        let part = Part(self.at.path().to_owned());
-        part.write_page(&readings.report(options), readings)?;
-        for sheet in [readings.sheet(), readings.rows()] {
+        part.write_page(page, same)?;
+        for sheet in sheets {
             part.write(&format!("{}.csv", sheet.slug), &sheet.csv())?;
         }
         Ok(())

@@ -4,7 +4,7 @@ use super::comparison::{Line, Verdict};
 use super::figure::Sheet;
 use super::page;
 use super::paper::Paper;
-use fsage_report::{Command, Exhibit, Finding, Report, Section, Tone};
+use fsage_report::Report;
 use serde::Serialize;
 
 /// The word of `--reading` for all of them.
@@ -211,39 +211,23 @@ impl OverReadings {
 
     /// The page, with the options of the run, each behind a blank.
     pub fn report(&self, options: &str) -> Report {
-        let section = |id: &str, title: &str, lead: &str, sheet: &Sheet| Section {
-            id: id.to_owned(),
-            title: title.to_owned(),
-            lead: lead.to_owned(),
-            exhibits: vec![Exhibit::Table(page::table(sheet))],
-        };
-        Report {
-            title: self.title.clone(),
-            subtitle: format!(
-                "Reproduced by fsage {} in {} readings",
-                self.fsage,
-                self.readings.len()
+        let (readings, rows) = (self.sheet(), self.rows());
+        page::over_several(
+            (
+                &self.title,
+                &format!(" in {} readings", self.readings.len()),
             ),
-            commands: vec![Command {
-                what: "Run it again:".to_owned(),
-                line: format!("fsage reproduce {}{options}", self.paper),
-            }],
-            verdict: vec![Finding {
-                text: self.sentence(),
-                tone: Tone::Neutral,
-                section: Some("rows-section".to_owned()),
-            }],
-            sections: vec![
-                section(
-                    "readings-section",
+            &format!("{}{options}", self.paper),
+            (self.sentence(), &rows),
+            vec![
+                page::section(
+                    &readings,
                     "Readings of what the paper leaves open",
                     "Each has a folder of its name, with its own page.",
-                    &self.sheet(),
                 ),
-                section("rows-section", "Rows, a column a reading", "", &self.rows()),
+                page::section(&rows, "Rows, a column a reading", ""),
             ],
-            ..Report::default()
-        }
+        )
     }
 }
 

@@ -4,7 +4,7 @@ use super::comparison::{Line, Verdict};
 use super::figure::Sheet;
 use super::page;
 use super::paper::Paper;
-use fsage_report::{Command, Exhibit, Finding, Report, Section, Tone};
+use fsage_report::Report;
 use serde::Serialize;
 
 /// What the seeds of a paper give together.
@@ -127,34 +127,17 @@ impl OverSeeds {
 
     /// The page, with the options of the run, each behind a blank.
     pub fn report(&self, options: &str) -> Report {
-        Report {
-            title: self.title.clone(),
-            subtitle: format!(
-                "Reproduced by fsage {} with {} seeds",
-                self.fsage,
-                self.seeds.len()
-            ),
-            commands: vec![Command {
-                what: "Run it again:".to_owned(),
-                line: format!(
-                    "fsage reproduce {} --seeds {}{options}",
-                    self.paper,
-                    self.seeds.len()
-                ),
-            }],
-            verdict: vec![Finding {
-                text: self.sentence(),
-                tone: Tone::Neutral,
-                section: Some("seeds-section".to_owned()),
-            }],
-            sections: vec![Section {
-                id: "seeds-section".to_owned(),
-                title: "What hangs on the seed".to_owned(),
-                lead: "The folder seed-N of each has its own page.".to_owned(),
-                exhibits: vec![Exhibit::Table(page::table(&self.sheet()))],
-            }],
-            ..Report::default()
-        }
+        let (sheet, seeds) = (self.sheet(), self.seeds.len());
+        page::over_several(
+            (&self.title, &format!(" with {seeds} seeds")),
+            &format!("{} --seeds {seeds}{options}", self.paper),
+            (self.sentence(), &sheet),
+            vec![page::section(
+                &sheet,
+                "What hangs on the seed",
+                "The folder seed-N of each has its own page.",
+            )],
+        )
     }
 }
 

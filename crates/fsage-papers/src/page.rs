@@ -89,8 +89,12 @@ fn verdict(paper: &Paper, lines: &[Line]) -> Vec<Finding> {
     };
     let tally = Tally::of(lines).to_string();
     let mut findings = vec![finding(tally, Tone::Neutral, "comparison")];
-    findings.extend(super::quick_look(paper).map(|quick| finding(quick, Tone::Bad, "comparison")));
-    for cause in together::of_lines(paper, lines) {
+    if let Some(quick) = super::quick_look(paper) {
+        findings.push(finding(quick, Tone::Bad, "comparison"));
+        return findings;
+    }
+    let causes = together::of_lines(paper, lines);
+    for cause in &causes {
         let of_cause = |id: &String| lines.iter().find(|line| line.expected.id == *id);
         let is_open = |id: &&String| of_cause(id).is_some_and(|l| l.verdict == Verdict::Open);
         let (open, differ): (Vec<&String>, Vec<&String>) = cause.rows.iter().partition(is_open);
@@ -109,26 +113,23 @@ fn verdict(paper: &Paper, lines: &[Line]) -> Vec<Finding> {
         );
         findings.push(finding(text, tone, "causes"));
     }
-    if super::quick_look(paper).is_none() {
-        let causes = together::of_lines(paper, lines);
-        let has_cause = |line: &Line| causes.iter().any(|c| c.rows.contains(&line.expected.id));
-        let others = lines
-            .iter()
-            .filter(|line| line.verdict == Verdict::Differs && !has_cause(line));
-        findings.extend(others.map(|line| {
-            // A statement has no figure.
-            let published = line.expected.value;
-            let published = published.map(|_| format!("published {}, ", line.published_text()));
-            let text = format!(
-                "Differs: {} ({}): {}ours {}.",
-                line.expected.statement,
-                line.expected.id,
-                published.unwrap_or_default(),
-                line.ours_text()
-            );
-            finding(text, Tone::Bad, "comparison")
-        }));
-    }
+    let has_cause = |line: &Line| causes.iter().any(|c| c.rows.contains(&line.expected.id));
+    let others = lines
+        .iter()
+        .filter(|line| line.verdict == Verdict::Differs && !has_cause(line));
+    findings.extend(others.map(|line| {
+        // A statement has no figure.
+        let published = line.expected.value;
+        let published = published.map(|_| format!("published {}, ", line.published_text()));
+        let text = format!(
+            "Differs: {} ({}): {}ours {}.",
+            line.expected.statement,
+            line.expected.id,
+            published.unwrap_or_default(),
+            line.ours_text()
+        );
+        finding(text, Tone::Bad, "comparison")
+    }));
     findings
 }
 
@@ -193,6 +194,45 @@ fn shown(paper: &Paper, exhibit: &Exhibit) -> page::Exhibit {
         Exhibit::Bars(chart) => page::Exhibit::Chart(bars(paper, chart).into_chart()),
         Exhibit::Sheet(sheet) => page::Exhibit::Table(table(sheet)),
     }
+}
+
+/// A page over several reproductions: a sentence that leads to the section `of` a sheet, and the sections. `how` is
+/// what they are, behind a blank, and `arguments` what stands behind `fsage reproduce`.
+pub fn over_several(
+    (title, how): (&str, &str),
+    arguments: &str,
+    (sentence, of): (String, &Sheet),
+    sections: Vec<Section>,
+) -> Report {
+    Report {
+        title: title.to_owned(),
+        subtitle: format!("Reproduced by fsage {}{how}", env!("CARGO_PKG_VERSION")),
+        commands: vec![Command {
+            what: "Run it again:".to_owned(),
+            line: format!("fsage reproduce {arguments}"),
+        }],
+        verdict: vec![Finding {
+            text: sentence,
+            tone: Tone::Neutral,
+            section: Some(section_id(of)),
+        }],
+        sections,
+        ..Report::default()
+    }
+}
+
+/// A section of such a page: a table.
+pub fn section(sheet: &Sheet, title: &str, lead: &str) -> Section {
+    Section {
+        id: section_id(sheet),
+        title: title.to_owned(),
+        lead: lead.to_owned(),
+        exhibits: vec![page::Exhibit::Table(table(sheet))],
+    }
+}
+
+fn section_id(sheet: &Sheet) -> String {
+    format!("{}-section", sheet.slug)
 }
 
 /// A table of the page.

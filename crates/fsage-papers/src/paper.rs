@@ -79,6 +79,11 @@ pub struct Reading {
     pub run: toml::Table,
 }
 
+/// Whether a key of a plan has no value of its own, and need not be written.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
 /// Lays `over` on `table`, table by table.
 fn lay_over(table: &mut toml::Table, over: &toml::Table) {
     for (key, value) in over {
@@ -866,21 +871,14 @@ impl Workload {
     /// The preset is unknown, or made by another generator.
     pub fn home(&self) -> anyhow::Result<(Home, Preset)> {
         let name = &self.preset;
-        let preset = Preset::named(name).with_context(|| format!("no workload preset `{name}`"))?;
+        let text = preset::toml_of(name).with_context(|| format!("no workload preset `{name}`"))?;
+        let preset = Preset::parse_with(name, text, &toml::Table::try_from(&self.keys)?)?;
         let preset::Generator::Home(home) = &preset.generator else {
             bail!("preset `{name}` is no preset of home directories");
         };
-        let mut table = toml::Table::try_from(&**home)?;
-        for (key, value) in &self.keys {
-            table.insert(key.clone(), toml::Value::try_from(value)?);
-        }
-        let home: Home = table
-            .try_into()
-            .with_context(|| format!("keys of preset `{name}`"))?;
-        home.check().map_err(anyhow::Error::msg)?;
         let home = match self.days {
-            Some(days) => home.with_days(days),
-            None => home,
+            Some(days) => (**home).clone().with_days(days),
+            None => (**home).clone(),
         };
         Ok((home, preset))
     }

@@ -5,7 +5,7 @@ use super::figure::Sheet;
 use super::paper::Paper;
 use super::{Reproduction, page};
 use anyhow::Context;
-use fsage_report::{Command, Exhibit, Finding, Report, Section, Tone};
+use fsage_report::Report;
 use serde::{Deserialize, Serialize};
 
 /// So many rows that differ stand on the page.
@@ -246,38 +246,30 @@ impl Together {
 
     /// The page, with the options of the run, each behind a blank.
     pub fn report(&self, options: &str) -> Report {
-        let section = |sheet: &Sheet, lead: &str| Section {
-            id: format!("{}-section", sheet.slug),
-            title: sheet.title.clone(),
-            lead: lead.to_owned(),
-            exhibits: vec![Exhibit::Table(page::table(sheet))],
-        };
-        Report {
-            title: "The papers, reproduced".to_owned(),
-            subtitle: format!("Reproduced by fsage {}", env!("CARGO_PKG_VERSION")),
-            commands: vec![Command {
-                what: "Run it again:".to_owned(),
-                line: format!("fsage reproduce all{options}"),
-            }],
-            verdict: vec![Finding {
-                text: format!(
-                    "{} claims of {} papers are met, {} differ.",
-                    self.sum().met,
-                    self.tallies.len(),
-                    self.sum().differs
-                ),
-                tone: Tone::Neutral,
-                section: Some("tally-section".to_owned()),
-            }],
-            sections: vec![
-                section(
-                    &self.tally(),
+        let (tally, differs, sum) = (self.tally(), self.differs(), self.sum());
+        let sentence = format!(
+            "{} claims of {} papers are met, {} differ.",
+            sum.met,
+            self.tallies.len(),
+            sum.differs
+        );
+        page::over_several(
+            ("The papers, reproduced", ""),
+            &format!("all{options}"),
+            (sentence, &tally),
+            vec![
+                page::section(
+                    &tally,
+                    &tally.title,
                     "The folder of each paper has its own page, with every row.",
                 ),
-                section(&self.differs(), "In the order of papers/causes.toml."),
+                page::section(
+                    &differs,
+                    &differs.title,
+                    "In the order of papers/causes.toml.",
+                ),
             ],
-            ..Report::default()
-        }
+        )
     }
 }
 

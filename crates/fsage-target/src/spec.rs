@@ -176,6 +176,17 @@ impl TargetSpec {
             .collect()
     }
 
+    /// Whether a key is given, as a flag too.
+    pub fn has(&self, key: &str) -> bool {
+        self.options.iter().any(|(known, _)| known == key)
+    }
+
+    /// The value that a key is given; none of a flag.
+    pub fn value(&self, key: &str) -> Option<&str> {
+        let (_, value) = self.options.iter().find(|(known, _)| known == key)?;
+        value.as_deref()
+    }
+
     /// The parameters of a model, by its parser: `spec.params(ffs::Params::from_options)`. The keys of a layer over it
     /// are left out.
     ///

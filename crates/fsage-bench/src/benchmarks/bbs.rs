@@ -181,7 +181,7 @@ impl Bbs {
                 }
             }
         }
-        let [cold, _] = &mut classes;
+        let cold = &mut classes[0];
         let mut rng = rng.stream("bbs articles", 0);
         for _ in 0..self.filled {
             let article = cold.write(&mut rng, subject)?;

@@ -320,6 +320,12 @@ fn a_transaction_writes_a_page_back_and_reads_one_and_every_82nd_adds_one_to_the
     assert!(bytes[1..].iter().all(|line| *line == "append 4 4096"));
 }
 
+/// Where the clock of a bulletin board starts, in the log.
+fn start_of(subject: &TestSubject) -> usize {
+    let start = subject.log.iter().position(|line| line == "drop");
+    start.expect("a start")
+}
+
 /// Two cold boards and a hot one, two directories each.
 fn small_bbs() -> bbs::Bbs {
     bbs::Bbs {
@@ -379,11 +385,7 @@ fn operations_of_a_bulletin_board_come_in_the_shares_of_the_paper() {
         };
         bbs.run(Case::default(), 1, &site(4000 * MB), &mut subject)
             .expect("room for all articles");
-        let from = subject
-            .log
-            .iter()
-            .position(|l| l == "drop")
-            .expect("a start");
+        let from = start_of(&subject);
         let share = |verb: &str, what: &dyn Fn(&str) -> bool| {
             let all = subject.log[from..].iter();
             let found = all.filter(|l| l.starts_with(verb) && what(l));
@@ -416,11 +418,7 @@ fn popular_articles_are_read_most_and_never_removed() {
     };
     bbs.run(Case::default(), 1, &site(4000 * MB), &mut subject)
         .expect("room for all articles");
-    let from = subject
-        .log
-        .iter()
-        .position(|l| l == "drop")
-        .expect("a start");
+    let from = start_of(&subject);
     let mut reads = std::collections::BTreeMap::<&str, u32>::new();
     for line in &subject.log[from..] {
         if let Some(read) = line.strip_prefix("read ") {
@@ -450,11 +448,7 @@ fn articles_in_the_middle_are_counted_and_old_ones_are_read_unless_they_are_not(
         .run(Case::default(), 0, &site(1000 * MB), &mut subject)
         .expect("room for all articles");
     // Articles 1 and 2 lie there, and are old.
-    let from = subject
-        .log
-        .iter()
-        .position(|l| l == "drop")
-        .expect("a start");
+    let from = start_of(&subject);
     let there = subject.log[from..].iter().filter(|line| {
         let mut words = line.split(' ').skip(1);
         words.next().is_some_and(|file| file == "1" || file == "2")

@@ -90,7 +90,7 @@ fn with_inodes(
     let needed = most.files + most.files / 20;
     let has_key = spec.entry().is_some_and(|entry| {
         let mut keys = entry.keys.iter();
-        keys.any(|key| key.name == KEY) && !spec.options.iter().any(|(given, _)| given == KEY)
+        keys.any(|key| key.name == KEY) && !spec.has(KEY)
     });
     let fewer = [8192_u64, 4096, 2048, 1024];
     let mut sizes = in_shares(&fixed, most, percents)?;
@@ -129,7 +129,7 @@ fn in_all_sizes(spec: &TargetSpec) -> TargetSpec {
     let mut fixed = spec.clone();
     let keys = spec.entry().map_or(&[][..], |entry| entry.in_all_sizes);
     for &(key, value) in keys {
-        if !spec.options.iter().any(|(given, _)| given == key) {
+        if !spec.has(key) {
             let option = (key.to_owned(), Some(value.to_owned()));
             fixed.options.push(option);
         }

@@ -42,7 +42,7 @@ pub fn sized(
         ui.note(&format!(
             "{spec}: no size given, so that of the workload: {larger}"
         ));
-        if spec.system() == "ext4" && capacity < SMALL_EXT4 && !has(spec, "bsize") {
+        if spec.system() == "ext4" && capacity < SMALL_EXT4 && !spec.has("bsize") {
             ui.note(&format!(
                 "{larger}: below 512 MiB mkfs.ext4 makes smaller blocks and more inodes, and layouts are not those \
                  of larger ones; ext4:bsize=4K,bytes_per_inode=16K has theirs"
@@ -55,10 +55,6 @@ pub fn sized(
 
 /// Below this size `mke2fs` takes the type `small` of `mke2fs.conf`.
 const SMALL_EXT4: u64 = 512 << 20;
-
-fn has(spec: &TargetSpec, key: &str) -> bool {
-    spec.options.iter().any(|(known, _)| known == key)
-}
 
 /// That a target can be made, as far as its words and its size say; whether it is real.
 ///
@@ -77,9 +73,7 @@ pub(crate) fn can_be_made(spec: &TargetSpec) -> crate::Result<bool> {
 
 /// How large a target is: as it says, or as it is made without a word; none of a directory.
 pub(crate) fn bytes_of(spec: &TargetSpec) -> Option<u64> {
-    let mut options = spec.options.iter();
-    let says = options.find(|(key, _)| key == "size");
-    match says.and_then(|(_, value)| value.as_deref()) {
+    match spec.value("size") {
         Some(size) => size::parse(size).ok(),
         None => Some(Target::make(spec).ok()?.layout().geometry().size_bytes),
     }
@@ -87,8 +81,7 @@ pub(crate) fn bytes_of(spec: &TargetSpec) -> Option<u64> {
 
 /// The target with this capacity as its size; none where it has a size, or comes close to it without one.
 pub(crate) fn of_capacity(spec: &TargetSpec, capacity: u64) -> Option<TargetSpec> {
-    let says = |key: &str| spec.options.iter().any(|(known, _)| known == key);
-    if SAYS_SIZE.iter().any(|key| says(key)) {
+    if SAYS_SIZE.iter().any(|key| spec.has(key)) {
         return None;
     }
     let described = catalogue().into_iter().find(|d| d.name == spec.kind)?;
@@ -112,10 +105,9 @@ pub(crate) fn of_capacity(spec: &TargetSpec, capacity: u64) -> Option<TargetSpec
 
 /// How large a target is without a size.
 fn default_bytes(spec: &TargetSpec, key: &Key) -> Option<u64> {
-    let otherwise = key.otherwise.filter(|(name, value, _)| {
-        let mut options = spec.options.iter();
-        options.any(|(known, given)| known == name && given.as_deref() == Some(value))
-    });
+    let otherwise = key
+        .otherwise
+        .filter(|(name, value, _)| spec.value(name) == Some(value));
     match (otherwise, key.unset) {
         (Some((_, _, bytes)), _) | (None, Unset::Value(bytes)) => size::parse(bytes).ok(),
         (None, Unset::Rule(_)) => Target::make(spec).ok()?.layout().geometry().data_bytes,

@@ -331,15 +331,14 @@ impl Measured {
         for line in &why {
             ui.warn(line);
         }
-        if report.is_empty() && why.is_empty() {
+        if !report.is_empty() {
+            self.folders.insert(results::bench_folder(&lane.folder));
+        } else if why.is_empty() {
             ui.warn(&format!(
                 "{}: {}: nothing was measured, and no results are written",
                 lane.spec,
                 suite.name()
             ));
-        }
-        if !report.is_empty() {
-            self.folders.insert(results::bench_folder(&lane.folder));
         }
         self.left_out.extend(why);
         report.write(&lane.folder, plan.seed, plan.existing != Existing::Refused)?;

@@ -37,51 +37,51 @@ pub(super) struct Beside {
 
 /// The metrics in which they differ.
 pub(super) fn of(lives: &[&Verdict], first: &[&Verdict]) -> Vec<Beside> {
-    let is_unlike = blocks_are_unlike(lives, first);
+    let is_unlike = blocks_are_unlike(lives.iter().chain(first).copied());
     let differing = METRICS.iter().enumerate().filter_map(|(place, metric)| {
         if is_unlike && metric.id == layout_score::SCORE.id {
             return None;
         }
         let end = |verdict: &Verdict| verdict.ends[place];
-        let pairs = life::pairs(values(lives, end), values(first, end));
-        let differences: Vec<f64> = pairs.iter().map(|(of, than)| of - than).collect();
-        let summary = Summary::of(&differences).filter(|summary| summary.count >= LEAST)?;
-        let interval = summary.mean_interval()?;
-        let is_apart = interval.low > 0.0 || interval.high < 0.0;
-        is_apart.then_some(Beside {
+        let (difference, (low, high), lives) = difference(values(lives, end), values(first, end))?;
+        (low > 0.0 || high < 0.0).then_some(Beside {
             metric: metric.id,
-            difference: summary.mean,
-            interval: (interval.low, interval.high),
-            lives: summary.count,
+            difference,
+            interval: (low, high),
+            lives,
         })
     });
     differing.collect()
 }
 
-/// Whether a break weighs less in the layout scores of one side than in those of the other, since its blocks are
-/// smaller.
-fn blocks_are_unlike(lives: &[&Verdict], first: &[&Verdict]) -> bool {
-    let blocks = |of: &[&Verdict]| of.iter().find_map(|verdict| verdict.scored_per_byte);
-    let (Some(a), Some(b)) = (blocks(lives), blocks(first)) else {
-        return false;
-    };
-    a.max(b) > a.min(b) * UNLIKE_BLOCKS
+/// Whether a break weighs less in some of these layout scores than in others, since their blocks are smaller.
+pub(super) fn blocks_are_unlike<'a>(of: impl IntoIterator<Item = &'a Verdict>) -> bool {
+    let scored = of.into_iter().filter_map(|verdict| verdict.scored_per_byte);
+    let (least, most) = scored.fold((f64::INFINITY, 0.0_f64), |(least, most), scored| {
+        (least.min(scored), most.max(scored))
+    });
+    most > least * UNLIKE_BLOCKS
 }
 
 /// How a metric differs between two sides of the same lives, in words: the mean of the differences and its 95 %
 /// interval. None of fewer than three lives that both lived.
 pub(super) fn paired(from: Vec<(Life, f64)>, to: Vec<(Life, f64)>) -> Option<String> {
-    let pairs = life::pairs(to, from);
+    let (mean, (low, high), _) = difference(to, from)?;
+    let half = (high - low) / 2.0;
+    let [mean, low, high] = [mean, low, high].map(|value| signed(value, half));
+    Some(format!("{mean}, 95 % interval {low} to {high}"))
+}
+
+/// The mean of the differences of lives that both lived, its interval, and how many lives that are.
+fn difference(
+    of: impl IntoIterator<Item = (Life, f64)>,
+    than: impl IntoIterator<Item = (Life, f64)>,
+) -> Option<(f64, (f64, f64), usize)> {
+    let pairs = life::pairs(of, than);
     let differences: Vec<f64> = pairs.iter().map(|(of, than)| of - than).collect();
     let summary = Summary::of(&differences).filter(|summary| summary.count >= LEAST)?;
     let interval = summary.mean_interval()?;
-    let half = (interval.high - interval.low) / 2.0;
-    Some(format!(
-        "{}, 95 % interval {} to {}",
-        signed(summary.mean, half),
-        signed(interval.low, half),
-        signed(interval.high, half)
-    ))
+    Some((summary.mean, (interval.low, interval.high), summary.count))
 }
 
 /// A value with its sign, and so many digits that one sees how well it is known.

@@ -9,7 +9,7 @@ use crate::fullness::{self, Phase};
 use crate::life::{self, Life};
 use crate::report::Over;
 use crate::report::names;
-use crate::report::verdict::{UNDONE, UNLIKE_BLOCKS};
+use crate::report::verdict::UNDONE;
 use crate::report::words::{list, percent};
 use fsage_core::size;
 use fsage_target::TargetSpec;
@@ -388,13 +388,10 @@ fn metrics(placed: &[Placed<'_>], verdicts: &Verdicts<'_>) -> Vec<Metric> {
     let ratios = phases
         .into_iter()
         .map(|(suite, phase)| Metric::Ratio((suite.to_owned(), phase.to_owned())));
-    let scored = placed
+    let known = placed
         .iter()
-        .filter_map(|(cell, _)| verdict(cell, verdicts)?.scored_per_byte);
-    let (least, most) = scored.fold((f64::INFINITY, 0.0_f64), |(least, most), scored| {
-        (least.min(scored), most.max(scored))
-    });
-    if most > least * UNLIKE_BLOCKS {
+        .filter_map(|(cell, _)| verdict(cell, verdicts));
+    if beside::blocks_are_unlike(known) {
         let pieces = std::iter::once(Metric::PiecesPerFile);
         return pieces.chain(ratios).chain([Metric::LayoutScore]).collect();
     }

@@ -613,11 +613,8 @@ fn cells(
 /// A model with a clock of its own, which another seed than 1 makes another one, with that of a life.
 fn with_clock_of(spec: &TargetSpec, seed: Option<u64>) -> TargetSpec {
     let mut run_as = spec.clone();
-    let has = |key: &str, value: Option<&str>| {
-        let mut pairs = spec.pairs().into_iter();
-        pairs.any(|(known, of)| known == key && (value.is_none() || of == value))
-    };
-    let is_drawn = spec.entry().is_some() && has("regime", Some("default")) && !has("seed", None);
+    let is_drawn =
+        spec.entry().is_some() && spec.value("regime") == Some("default") && !spec.has("seed");
     if let Some(seed) = seed.filter(|seed| is_drawn && *seed != 1) {
         run_as
             .options

@@ -558,16 +558,11 @@ fn others(target: &TargetSpec, tries: &[TargetSpec]) -> Vec<Other> {
 
 /// The target with no option but its size, and what it begins with; where it has a size, which the defaults may not.
 fn with_defaults(target: &TargetSpec) -> Option<TargetSpec> {
-    value_of(target, "size")?;
+    target.value("size")?;
     let mut spec = target.clone();
     spec.options
         .retain(|(key, _)| matches!(key.as_str(), "size" | "from" | "regime" | "seed"));
     (spec != *target && Target::can_be_made(&spec).is_ok()).then_some(spec)
-}
-
-fn value_of<'a>(spec: &'a TargetSpec, key: &str) -> Option<&'a str> {
-    let mut options = spec.options.iter();
-    options.find_map(|(known, value)| value.as_deref().filter(|_| known == key))
 }
 
 const MIB: u64 = 1 << 20;

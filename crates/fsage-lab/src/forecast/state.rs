@@ -35,8 +35,7 @@ pub(super) fn now_is(spec: &TargetSpec, past: Workload<'_>) -> Option<String> {
         return None;
     }
     let from = spec.entry()?.from_snapshot?;
-    let begins = spec.options.iter().any(|(key, _)| key == from.key);
-    (!begins).then(|| {
+    (!spec.has(from.key)).then(|| {
         format!(
             "Now: the layout that these days leave on {kind}, not that of the file system observed. --on \
              {kind}:{}=SNAPSHOT, the last night's, begins with that.",
@@ -49,9 +48,7 @@ pub(super) fn now_is(spec: &TargetSpec, past: Workload<'_>) -> Option<String> {
 /// The snapshot that a target begins with, if it begins with one.
 pub(super) fn snapshot_of(spec: &TargetSpec) -> Option<&Path> {
     let from = spec.entry()?.from_snapshot?;
-    let mut options = spec.options.iter();
-    let named = options.find(|(key, _)| key == from.key)?;
-    let path = Path::new(named.1.as_deref()?);
+    let path = Path::new(spec.value(from.key)?);
     let is_snapshot = path.is_file()
         && fsage_data::is_parquet(path).unwrap_or(false)
         && fsage_data::snapshot::is_snapshot(path).unwrap_or(false);

@@ -42,9 +42,7 @@ pub fn short(specs: &[&str]) -> Vec<String> {
                 }
             }
             // What names no policy has the default one.
-            let names_policy =
-                |spec: &TargetSpec| spec.options.iter().any(|(key, _)| key == "policy");
-            if !names_policy(spec) && kin.iter().any(|other| names_policy(other)) {
+            if !spec.has("policy") && kin.iter().any(|other| other.has("policy")) {
                 let policy = spec.policy().map(|policy| policy.name);
                 words.push(policy.unwrap_or(spec.system()).to_owned());
             }
@@ -77,11 +75,8 @@ fn alone(spec: &TargetSpec) -> String {
 
 /// The only target.
 fn one(spec: &TargetSpec) -> String {
-    let policy = spec.options.iter().find(|(key, _)| key == "policy");
-    match policy {
-        Some((_, Some(policy))) => policy.clone(),
-        _ => alone(spec),
-    }
+    spec.value("policy")
+        .map_or_else(|| alone(spec), str::to_owned)
 }
 
 fn option(key: &str, value: Option<&str>) -> String {

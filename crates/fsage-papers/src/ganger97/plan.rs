@@ -1,6 +1,6 @@
 //! What is run for the paper, as `run.toml` says it.
 
-use crate::paper::Bytes;
+use crate::paper::{Bytes, is_default};
 use serde::{Deserialize, Serialize};
 
 /// Embedded inodes and explicit grouping, each alone and together.
@@ -94,10 +94,6 @@ pub struct Programs {
     /// What unpacking a byte takes, if not the benchmark's own, in nanoseconds.
     #[serde(default, skip_serializing_if = "is_default")]
     pub unpack_ns_per_byte: Option<u64>,
-}
-
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
 }
 
 /// Drives on which requests of several sizes are timed.

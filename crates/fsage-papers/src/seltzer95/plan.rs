@@ -1,6 +1,6 @@
 //! What is run for the paper, as `run.toml` says it.
 
-use crate::paper::{Bytes, Sequential};
+use crate::paper::{Bytes, Sequential, is_default};
 use fsage_bench::benchmarks::tpcb::point::Starts;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -81,10 +81,6 @@ pub struct Database {
     /// Keys of the log with other values, as behind `lfs:`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub log: String,
-}
-
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
 }
 
 /// File systems of which only the free map is aged.

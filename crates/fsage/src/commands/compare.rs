@@ -121,10 +121,9 @@ fn machine(options: &benching::Options) -> String {
 
 /// When models of file systems of today write back, where that is as in no kernel that just runs.
 fn regime(specs: &[TargetSpec]) -> Option<String> {
-    let says = |spec: &TargetSpec| spec.options.iter().any(|(key, _)| key == "regime");
     let plain = specs
         .iter()
-        .find(|spec| spec.is_of_today() && !says(spec))?;
+        .find(|spec| spec.is_of_today() && !spec.has("regime"))?;
     Some(format!(
         "Models write back at the end of each day, so that a kernel that is set up so does the same. A kernel as it \
          comes writes back\nby time too, and ages more: --on {}:regime=default.",

@@ -144,7 +144,8 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         }
         several => {
             let together = Together::of(several)?;
-            folder.write_together(&together, &options_given(args))?;
+            let sheets = [together.tally(), together.differs()];
+            folder.write_over(&together.report(&options_given(args)), &together, &sheets)?;
             if args.json {
                 summary::print_json(&mut out, &together)?;
             } else {
@@ -219,6 +220,7 @@ impl Variants {
             part.fill(paper, &made)?;
             Ok(made.lines)
         };
+        let options = options_given(args);
         let mut out = ui::stdout();
         let (sheets, sentence) = match self {
             Variants::Seeds(seeds) => {
@@ -227,7 +229,7 @@ impl Variants {
                     done.push((*seed, lines(&format!("seed-{seed}"), paper)?));
                 }
                 let over = OverSeeds::of(paper, &done);
-                folder.write_seeds(&over, &options_given(args))?;
+                folder.write_over(&over.report(&options), &over, &[over.sheet()])?;
                 if args.json {
                     return Ok(summary::print_json(&mut out, &over)?);
                 }
@@ -239,7 +241,8 @@ impl Variants {
                     done.push((name.clone(), lines(name, paper)?));
                 }
                 let over = OverReadings::of(paper, &done);
-                folder.write_readings(&over, &options_given(args))?;
+                let sheets = [over.sheet(), over.rows()];
+                folder.write_over(&over.report(&options), &over, &sheets)?;
                 if args.json {
                     return Ok(summary::print_json(&mut out, &over)?);
                 }
