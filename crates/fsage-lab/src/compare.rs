@@ -156,7 +156,8 @@ pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared>
         after::can_live_on(&workload, request.seed, ui)?;
     }
     let specs = &if request.fill.is_empty() {
-        aging::sized(&workload, request.targets, ui)?
+        let sized = aging::sized(&workload, request.targets, ui)?;
+        aging::roomy(&workload, request.targets, sized, ui)?
     } else {
         aging::filled(&workload, request.targets, request.fill, ui)?
     };

@@ -4,7 +4,7 @@ use crate::benching::PhaseRatio;
 use crate::experiment::Verdict;
 use crate::report::Over;
 use crate::report::by_value;
-use crate::report::words::percent;
+use crate::report::words::{list, percent};
 use crate::table;
 use fsage_bench::Says;
 use fsage_target::TargetSpec;
@@ -176,6 +176,43 @@ impl Level {
     }
 }
 
+/// One limit for all targets, where there are several: the least of theirs. None where one of them was not measured,
+/// or is too full in every size.
+pub fn limit_of_all(all: &[Fullness]) -> Option<String> {
+    let limits: Option<Vec<(&str, &Level)>> = all
+        .iter()
+        .map(|fullness| Some((fullness.target.as_str(), fullness.limit()?)))
+        .collect();
+    let limits = limits?;
+    let least = limits
+        .iter()
+        .min_by(|(_, a), (_, b)| a.utilization.total_cmp(&b.utilization))?;
+    if limits.len() < 2 {
+        return None;
+    }
+    let each: Vec<String> = limits
+        .iter()
+        .map(|(target, level)| format!("{target} {}", percent(level.utilization)))
+        .collect();
+    let what = all[0].what();
+    let large = all
+        .iter()
+        .filter_map(|fullness| Some((fullness.target.as_str(), fullness.limit_of_large()?)))
+        .min_by(|(_, a), (_, b)| a.utilization.total_cmp(&b.utilization))
+        .filter(|(_, level)| level.utilization < least.1.utilization);
+    let large = large.map_or_else(String::new, |(target, level)| {
+        format!(
+            "; where files are large, {} for {target}'s sake",
+            percent(level.utilization)
+        )
+    });
+    Some(format!(
+        "In short: one limit for all is {}, by {what} and room for all of the workload ({}){large}.",
+        percent(least.1.utilization),
+        list(&each)
+    ))
+}
+
 impl Fullness {
     /// What is compared, in words.
     pub fn what(&self) -> String {
@@ -187,11 +224,7 @@ impl Fullness {
 
     /// How full it may get, in a sentence that begins with the answer; `None` where fewer than two sizes were measured.
     pub fn sentence(&self) -> Option<String> {
-        let known: Vec<(&Level, Left)> = self
-            .levels
-            .iter()
-            .filter_map(|level| Some((level, level.left?)))
-            .collect();
+        let known = self.known();
         let [first, .., fullest] = known[..] else {
             return None;
         };
@@ -233,15 +266,32 @@ impl Fullness {
         ))
     }
 
+    /// What was measured of it.
+    fn known(&self) -> Vec<(&Level, Left)> {
+        let known = self.levels.iter();
+        known
+            .filter_map(|level| Some((level, level.left?)))
+            .collect()
+    }
+
+    /// The fullest size in which little is lost beside the emptiest, and everything had room.
+    fn limit(&self) -> Option<&Level> {
+        let known = self.known();
+        let last = alike(&known).checked_sub(1)?;
+        (known.len() > 1).then(|| known[last].0)
+    }
+
+    /// The fullest size before the first that has no room for an extent of 1 MiB.
+    fn limit_of_large(&self) -> Option<&Level> {
+        let without = self.levels.iter().position(|level| !level.has_room())?;
+        Some(&self.levels[without.checked_sub(1)?])
+    }
+
     /// How full it may get, first for large files, where that is less; empty where nothing is lost at any size.
     fn answer(&self, known: &[(&Level, Left)], loses: bool) -> String {
         let full = |level: &Level| percent(level.utilization);
         let (first, fullest) = (&known[0], &known[known.len() - 1]);
-        // As good as the emptiest, and with room for everything.
-        let is_alike = |(level, left): &(&Level, Left)| {
-            level.skipped == 0 && left.ratio >= LITTLE_LOST * first.1.ratio
-        };
-        let alike = known.iter().take_while(|one| is_alike(one)).count();
+        let alike = alike(known);
         let lost = |left: &Left| 1.0 - left.ratio / first.1.ratio;
         let what = self.what();
         let answer = match alike {
@@ -343,6 +393,17 @@ impl Fullness {
     }
 }
 
+/// How many sizes, from the emptiest on, lose little beside it and had room for everything.
+fn alike(known: &[(&Level, Left)]) -> usize {
+    let Some((_, first)) = known.first() else {
+        return 0;
+    };
+    let is_alike = |(level, left): &&(&Level, Left)| {
+        level.skipped == 0 && left.ratio >= LITTLE_LOST * first.ratio
+    };
+    known.iter().take_while(is_alike).count()
+}
+
 fn extents_of_1m(number: f64) -> String {
     let number = number.round();
     format!(
@@ -385,7 +446,8 @@ pub fn print(out: &mut impl Write, all: &[Fullness]) -> io::Result<()> {
     }
     writeln!(
         out,
-        "\nBy how full it was at most; aged / control is of {}.\n",
+        "\nHow full it was on its fullest day, metadata and what is kept for files to grow included; aged / control is of \
+         {}.\n",
         first.what()
     )?;
     writeln!(out, "{table}")
@@ -483,6 +545,56 @@ mod tests {
             sentence(vec![fine(160, 0.60), level(90, 0.9, 0, None)]),
             None
         );
+    }
+
+    #[test]
+    fn one_limit_for_all_is_the_least_of_theirs() {
+        let phase = ("hot-files".to_owned(), "read".to_owned());
+        let of = |target: &str, levels: Vec<Level>| -> Vec<Level> {
+            let named = levels.into_iter().map(|level| Level {
+                target: level.target.replace("ext4", target),
+                ..level
+            });
+            named.collect()
+        };
+        let same = |size, full, skipped| level(size, full, skipped, Some((1.0, Says::Same)));
+        let slower = |size, full| level(size, full, 0, Some((0.6, Says::Slower)));
+        let ext4 = || {
+            of(
+                "ext4",
+                vec![same(160, 0.60, 0), same(120, 0.81, 0), slower(100, 0.95)],
+            )
+        };
+        let said = |xfs: Vec<Level>| {
+            limit_of_all(&by_target(Some(&phase), [ext4(), of("xfs", xfs)].concat()))
+        };
+        assert_eq!(
+            said(vec![
+                same(160, 0.60, 0),
+                same(120, 0.85, 0),
+                same(100, 0.97, 5)
+            ])
+            .as_deref(),
+            Some(
+                "In short: one limit for all is 81 %, by hot-files read and room for all of the workload (ext4 81 % and \
+                 xfs 85 %)."
+            )
+        );
+        // Above nine tenths a level has no room for large extents.
+        assert_eq!(
+            said(vec![same(160, 0.60, 0), same(120, 0.92, 0)]).as_deref(),
+            Some(
+                "In short: one limit for all is 81 %, by hot-files read and room for all of the workload (ext4 81 % and \
+                 xfs 92 %); where files are large, 60 % for xfs's sake."
+            )
+        );
+        // Too full in every size, and not measured.
+        assert_eq!(said(vec![same(160, 0.60, 3), same(120, 0.92, 4)]), None);
+        assert_eq!(
+            said(vec![same(160, 0.60, 0), level(120, 0.92, 0, None)]),
+            None
+        );
+        assert_eq!(limit_of_all(&by_target(Some(&phase), ext4())), None);
     }
 
     #[test]

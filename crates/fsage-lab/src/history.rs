@@ -169,7 +169,7 @@ fn not_there(what: &str, hint: &str, target: &OneTarget) -> crate::Error {
 }
 
 /// The runs of a file's data that are contiguous on disk.
-fn pieces(extents: &[Extent]) -> Vec<Piece> {
+pub fn pieces(extents: &[Extent]) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
     for extent in extents.iter().filter(|extent| extent.is_placed_data()) {
         match pieces.last_mut() {

@@ -1,5 +1,6 @@
 //! Targets in the sizes in which a workload fills wanted shares of them.
 
+use super::lived::live;
 use super::sizes::{SAYS_SIZE, in_units};
 use super::{Most, most};
 use crate::error::{Context, bail};
@@ -16,6 +17,15 @@ use std::path::Path;
 
 /// How often a size is corrected by what metadata take of it.
 const CORRECTIONS: usize = 3;
+/// How often a workload is lived for its sizes, and from which distance to the wanted share on.
+const LIVES: usize = 3;
+const CLOSE: f64 = 0.01;
+/// How full a target gets that had no room for a workload in the workload's own size.
+const ROOMY_PERCENT: u8 = 90;
+/// Below this part of the data space all files of a workload have room.
+const HAS_ROOM: f64 = 0.7;
+/// Blocks of real file systems, and of most models.
+const BLOCK_BYTES: u64 = 4096;
 /// Sizes are multiples of the largest power of two that is at most this part of them, and of this.
 const EXACTNESS: u64 = 1000;
 const LEAST_UNIT: u64 = 4096;
@@ -25,8 +35,9 @@ const IN_MIB: u64 = 128 << 20;
 const NO_SIZE: &str = "the size of a directory's file system is what it is; --fill needs targets that it can make, as \
                        loop:ext4";
 
-/// Each target in the sizes in which the files of a workload, in whole blocks, take these percentages of the data space
-/// when they are most. What directories and pointers take is not known before, so that it becomes a little fuller.
+/// Each target in the sizes in which a workload takes these percentages of the data space at the end of its fullest day.
+/// Files are known in whole blocks; what metadata and preallocation take is found by living the workload on models, of
+/// loop images on the model of their file system. Where no model is, a target becomes fuller by that.
 ///
 /// # Errors
 /// The workload cannot be read again; a target has a size, or can have none; one of that size cannot be made.
@@ -52,6 +63,7 @@ pub fn filled(
         let block_bytes = block_bytes(&fixed).with_context(|| fixed.to_string())?;
         let most = most(workload, block_bytes, ui)?;
         let (fixed, sizes) = with_inodes(spec, fixed, &most, percents, ui)?;
+        let sizes = as_lived(workload, &fixed, sizes, percents, ui)?;
         // What a target has in all of these sizes by itself need not be said.
         let alike = |bytes: &u64| -> crate::Result<bool> {
             Ok(spec.real()?.is_some()
@@ -75,6 +87,103 @@ pub fn filled(
         }
     }
     Ok(filled)
+}
+
+/// The sizes, corrected by how full the target gets in them.
+fn as_lived(
+    workload: &Path,
+    fixed: &TargetSpec,
+    mut sizes: Vec<u64>,
+    percents: &[u8],
+    ui: &dyn Watch,
+) -> crate::Result<Vec<u64>> {
+    let mut open: Vec<usize> = (0..sizes.len()).collect();
+    for _ in 0..LIVES {
+        let specs: Vec<TargetSpec> = open.iter().map(|&at| with_size(fixed, sizes[at])).collect();
+        let lived = live(workload, &specs, ui)?;
+        let mut still_open = Vec::new();
+        for ((at, spec), lived) in open.into_iter().zip(&specs).zip(lived) {
+            let share = f64::from(percents[at]) / 100.0;
+            let Some(lived) = lived
+                .filter(|lived| (lived.utilization - share).abs() >= CLOSE || lived.no_room > 0)
+            else {
+                continue;
+            };
+            let wanted = data_bytes(spec)? as f64 * lived.utilization / share;
+            sizes[at] = with_data(fixed, wanted as u64)
+                .with_context(|| format!("{fixed}, {} % full", percents[at]))?;
+            still_open.push(at);
+        }
+        open = still_open;
+        if open.is_empty() {
+            break;
+        }
+    }
+    Ok(sizes)
+}
+
+/// Targets as large as their workload's file system was, larger where one of them has no room for the workload in that
+/// size, as where metadata take more: all of those without a size, so that they stay alike.
+///
+/// # Errors
+/// The workload cannot be read again; one of the larger size cannot be made.
+pub fn roomy(
+    workload: &Path,
+    given: &[TargetSpec],
+    sized: Vec<TargetSpec>,
+    ui: &dyn Watch,
+) -> crate::Result<Vec<TargetSpec>> {
+    if workload == Path::new("-") {
+        return Ok(sized);
+    }
+    let may_grow = |spec: &TargetSpec| {
+        let is_free = SAYS_SIZE.iter().all(|key| !spec.has(key));
+        is_free && block_bytes(spec).is_ok() && data_bytes(spec).is_ok()
+    };
+    let free: Vec<usize> = (0..given.len())
+        .filter(|&at| may_grow(&given[at]))
+        .collect();
+    let most = most(workload, BLOCK_BYTES, ui)?.bytes as f64;
+    let rooms: crate::Result<Vec<u64>> = free.iter().map(|&at| data_bytes(&sized[at])).collect();
+    if rooms?.iter().all(|&room| most <= room as f64 * HAS_ROOM) {
+        return Ok(sized);
+    }
+    let specs: Vec<TargetSpec> = free.iter().map(|&at| sized[at].clone()).collect();
+    let lived = live(workload, &specs, ui)?;
+    let without: Vec<(usize, u64)> = free
+        .iter()
+        .zip(lived)
+        .filter_map(|(&at, lived)| Some((at, lived?.no_room)))
+        .filter(|&(_, no_room)| no_room > 0)
+        .collect();
+    let mut larger = 0;
+    for &(at, _) in &without {
+        let bare = without_size(&sized[at]);
+        let now = super::sizes::bytes_of(&sized[at]).unwrap_or_default();
+        let found = as_lived(workload, &bare, vec![now], &[ROOMY_PERCENT], ui)?;
+        larger = larger.max(found[0]);
+    }
+    if larger == 0 {
+        return Ok(sized);
+    }
+    let mut all = sized.clone();
+    for &at in &free {
+        all[at] = with_size(&without_size(&sized[at]), larger);
+    }
+    for (at, no_room) in without {
+        ui.note(&format!(
+            "{}: no room for {no_room} operations of the workload, so {}, and as large every target without a size; \
+             size= says otherwise",
+            sized[at], all[at]
+        ));
+    }
+    Ok(all)
+}
+
+fn without_size(spec: &TargetSpec) -> TargetSpec {
+    let mut spec = spec.clone();
+    spec.options.retain(|(key, _)| key != "size");
+    spec
 }
 
 /// The sizes of a target, and the target with as many inodes as files need in the smallest of them, where `mkfs` makes
@@ -196,7 +305,7 @@ fn with_size(spec: &TargetSpec, bytes: u64) -> TargetSpec {
 fn block_bytes(spec: &TargetSpec) -> crate::Result<u64> {
     match spec.real()? {
         Some(real) if matches!(real.place, Place::Dir(_)) => bail!("{NO_SIZE}"),
-        Some(_) => return Ok(4096),
+        Some(_) => return Ok(BLOCK_BYTES),
         None => {}
     }
     Ok(u64::from(geometry(spec)?.frag_bytes))

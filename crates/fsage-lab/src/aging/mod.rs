@@ -5,6 +5,7 @@ mod apart;
 pub(crate) mod control;
 mod filled;
 pub(crate) mod life;
+mod lived;
 mod origins;
 pub(crate) mod real;
 mod sizes;
@@ -14,7 +15,7 @@ pub(crate) mod watched;
 
 pub(crate) use again::aged_by;
 pub use again::{aged, hot_files, model_of};
-pub use filled::filled;
+pub use filled::{filled, roomy};
 pub use real::days_so_far;
 pub use sizes::sized;
 pub(crate) use sizes::{bytes_of, can_be_made, of_capacity};
@@ -506,7 +507,7 @@ impl<'a> Lane<'a> {
     }
 
     fn warn_of_differences(&self, ui: &dyn Watch) {
-        if let Some(warning) = self.differences.take_warning() {
+        if let Some(warning) = self.differences.take_warning(self.spec.place.as_deref()) {
             ui.warn(&format!("{}: {warning}", self.spec));
         }
     }

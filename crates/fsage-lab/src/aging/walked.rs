@@ -49,8 +49,8 @@ impl Differences {
         }
     }
 
-    /// What to say of them; nothing the second time.
-    pub fn take_warning(&self) -> Option<String> {
+    /// What to say of them on such a file system; nothing the second time.
+    pub fn take_warning(&self, system: Option<&str>) -> Option<String> {
         let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (day, text) = found.first.take()?;
         let further = match std::mem::take(&mut found.further_days) {
@@ -58,9 +58,15 @@ impl Differences {
             1 => "; so does 1 more day".to_owned(),
             days => format!("; so do {days} more days"),
         };
+        let why = match system {
+            Some("xfs") => {
+                "XFS gives back what it kept behind the ends of files that have been idle for minutes; if more than \
+                 free space differs, something else has changed the tree"
+            }
+            _ => "something else has changed the tree, or the file system has moved data by itself",
+        };
         Some(format!(
-            "day {day} differs from what its operations left: {text}{further}. The numbers are those of the disk: \
-             something else has changed the tree, or the file system has moved data by itself"
+            "day {day} differs from what its operations left: {text}{further}. The numbers are those of the disk: {why}"
         ))
     }
 

@@ -70,6 +70,7 @@ pub struct Workload {
     /// A workload that is there.
     pub file: Option<String>,
     /// A preset of `fsage generate profile`, or a TOML file of one's own.
+    #[serde(alias = "profile")]
     pub preset: Option<String>,
     /// Of a preset, so many days.
     pub days: Option<u64>,

@@ -28,6 +28,7 @@ pub fn section(group: &Group) -> Option<Section> {
         return over_lives(group);
     }
     let mut exhibits = vec![Exhibit::Table(table(group, &all))];
+    exhibits.extend(speeds(group, &all).map(Exhibit::Table));
     let days: Vec<Exhibit> = all
         .iter()
         .filter_map(|(subject, outcome)| days(group, subject, outcome))
@@ -139,6 +140,7 @@ fn means(group: &Group, known: &[(&str, Vec<StageMean>)]) -> Sheet {
     }
 }
 
+/// What was done, and what the layout was then: a row a stage.
 fn table(group: &Group, all: &[(&Subject, Outcome)]) -> Sheet {
     let mut data = DataTable::new(&[
         "target",
@@ -151,7 +153,40 @@ fn table(group: &Group, all: &[(&Subject, Outcome)]) -> Sheet {
         "written (bytes)",
         "seconds",
         "files moved",
+    ]);
+    let stages = all
+        .iter()
+        .flat_map(|(subject, outcome)| outcome.stages.iter().map(move |of| (subject, outcome, of)));
+    for (subject, outcome, stage) in stages {
+        let cost = stage.cost.as_ref();
+        let bytes = |n: Option<u64>| Cell::from(n.map(|n| n as f64));
+        data.rows.push(vec![
+            Cell::from(subject.name.as_str()),
+            Cell::from(after::name(stage, outcome).as_str()),
+            stage.layout_score.into(),
+            stage.pieces_per_file.into(),
+            stage.fragmented_files.into(),
+            stage.free_in_1m_runs_bytes.into(),
+            bytes(cost.map(|cost| cost.read_bytes)),
+            bytes(cost.map(|cost| cost.written_bytes)),
+            cost.and_then(|cost| cost.seconds).into(),
+            bytes(cost.and_then(|cost| cost.moved_files)),
+        ]);
+    }
+    Sheet {
+        id: format!("after-table{}", group.suffix),
+        title: "Before, after, and later".to_owned(),
+        description: "What was read and written is what the treatment took.".to_owned(),
+        data,
+    }
+}
+
+/// How fast it was then: a row a benchmark of a stage. None where no benchmark was run.
+fn speeds(group: &Group, all: &[(&Subject, Outcome)]) -> Option<Sheet> {
+    let mut data = DataTable::new(&[
+        "target",
         "benchmark",
+        "stage",
         "speed",
         "unit",
         "by untreated",
@@ -159,43 +194,30 @@ fn table(group: &Group, all: &[(&Subject, Outcome)]) -> Sheet {
         "highest",
     ]);
     for (subject, outcome) in all {
-        for stage in &outcome.stages {
-            let cost = stage.cost.as_ref();
-            let bytes = |n: Option<u64>| Cell::from(n.map(|n| n as f64));
-            let facts = || {
-                vec![
-                    Cell::from(subject.name.as_str()),
-                    Cell::from(after::name(stage, outcome).as_str()),
-                    stage.layout_score.into(),
-                    stage.pieces_per_file.into(),
-                    stage.fragmented_files.into(),
-                    stage.free_in_1m_runs_bytes.into(),
-                    bytes(cost.map(|cost| cost.read_bytes)),
-                    bytes(cost.map(|cost| cost.written_bytes)),
-                    cost.and_then(|cost| cost.seconds).into(),
-                    bytes(cost.and_then(|cost| cost.moved_files)),
-                ]
-            };
-            if stage.speeds.is_empty() {
-                let mut row = facts();
-                row.resize(data.columns.len(), Cell::Null);
-                data.rows.push(row);
-            }
-            for speed in &stage.speeds {
-                let mut row = facts();
+        let stages = outcome.stages.iter();
+        let speeds = stages.flat_map(|stage| stage.speeds.iter().map(move |speed| (stage, speed)));
+        let mut rows: Vec<(String, Vec<Cell>)> = speeds
+            .map(|(stage, speed)| {
+                let benchmark = format!("{} {}", speed.suite, speed.phase);
                 let beside = stage.beside_untreated(speed);
-                row.extend([
-                    Cell::from(format!("{} {}", speed.suite, speed.phase).as_str()),
+                let row = vec![
+                    Cell::from(subject.name.as_str()),
+                    Cell::from(benchmark.as_str()),
+                    Cell::from(after::name(stage, outcome).as_str()),
                     speed.speed.into(),
                     speed.unit.as_str().into(),
                     beside.map(|beside| beside.ratio).into(),
                     beside.map(|beside| beside.interval[0]).into(),
                     beside.map(|beside| beside.interval[1]).into(),
-                ]);
-                data.rows.push(row);
-            }
-        }
+                ];
+                (benchmark, row)
+            })
+            .collect();
+        // Stages of one benchmark stand below each other.
+        rows.sort_by(|(a, _), (b, _)| a.cmp(b));
+        data.rows.extend(rows.into_iter().map(|(_, row)| row));
     }
+    data.rows.first()?;
     let (lowest, highest) = (data.columns.len() - 2, data.columns.len() - 1);
     let has_width = data.rows.iter().any(|row| row[lowest] != row[highest]);
     let interval = if has_width {
@@ -206,12 +228,12 @@ fn table(group: &Group, all: &[(&Subject, Outcome)]) -> Sheet {
         data.rows.iter_mut().for_each(|row| row.truncate(lowest));
         "Beside a speed stands what multiple it is of that of the same day without treatment."
     };
-    Sheet {
-        id: format!("after-table{}", group.suffix),
-        title: "Before, after, and later".to_owned(),
-        description: format!("What was read and written is what the treatment took. {interval}"),
+    Some(Sheet {
+        id: format!("after-speeds{}", group.suffix),
+        title: "Speed before, after, and later".to_owned(),
+        description: interval.to_owned(),
         data,
-    }
+    })
 }
 
 /// The layout from the first day to the last one more; none where it did not live on.

@@ -22,7 +22,9 @@ pub fn percents(shares: &[f64], least: f64) -> Vec<String> {
         let mut pairs = sorted.windows(2);
         pairs.all(|p| p[1] - p[0] < least || text(p[0]) != text(p[1]))
     };
-    let digits = usize::from(!differ(0));
+    // What is nearly all is not all.
+    let is_nearly_all = |share: &f64| (0.995..0.9995).contains(share);
+    let digits = usize::from(!differ(0) || shares.iter().any(is_nearly_all));
     let text = |&share: &f64| format!("{:.digits$} %", share * 100.0);
     shares.iter().map(text).collect()
 }

@@ -5,6 +5,7 @@ use crate::preset::Preset;
 use crate::summary;
 use crate::ui::{self, Ui};
 use anyhow::{Context, bail};
+use fsage_lab::Unwatched;
 use fsage_lab::after;
 use fsage_lab::aging::{self, Options, Start};
 use fsage_lab::benching;
@@ -119,18 +120,6 @@ fn machine(options: &benching::Options) -> String {
     )
 }
 
-/// When models of file systems of today write back, where that is as in no kernel that just runs.
-fn regime(specs: &[TargetSpec]) -> Option<String> {
-    let plain = specs
-        .iter()
-        .find(|spec| spec.is_of_today() && !spec.has("regime"))?;
-    Some(format!(
-        "Models write back at the end of each day, so that a kernel that is set up so does the same. A kernel as it \
-         comes writes back\nby time too, and ages more: --on {}:regime=default.",
-        plain.kind
-    ))
-}
-
 /// Runs the comparison as an experiment over seeds.
 fn lives(args: &Args, specs: &[TargetSpec], seeds: u32, ui: Ui) -> anyhow::Result<()> {
     let (Some(preset), Some(first)) = (&args.preset.name, args.preset.life(1)) else {
@@ -138,14 +127,8 @@ fn lives(args: &Args, specs: &[TargetSpec], seeds: u32, ui: Ui) -> anyhow::Resul
             "--seeds lives several lives of a preset (--preset NAME); a workload file is one life"
         );
     };
-    if let Some(note) = regime(specs) {
-        ui.note(&note);
-    }
     let name = args.output.file_name().unwrap_or_default();
-    let targets = match args.filled() {
-        fill if fill.is_empty() => args.on.clone(),
-        fill => filled(&first, specs, &fill, ui)?,
-    };
+    let targets = fitted(&first, specs, &args.filled(), ui)?;
     let text = experiment_text(&Lives {
         preset,
         days: args.preset.days,
@@ -173,8 +156,9 @@ fn lives(args: &Args, specs: &[TargetSpec], seeds: u32, ui: Ui) -> anyhow::Resul
     run_cells(&plan, &options, &place, said, ui)
 }
 
-/// The targets in the sizes that the first life fills so far; the others fill them a little more or less.
-fn filled(
+/// The targets in the sizes that the first life fills so far, the others a little more or less; without shares as they
+/// are, or larger where one has no room for the first life.
+fn fitted(
     first: &Source,
     specs: &[TargetSpec],
     fill: &[u8],
@@ -182,10 +166,23 @@ fn filled(
 ) -> anyhow::Result<Vec<String>> {
     let folder = tempfile::tempdir().context("a folder for temporary files")?;
     let workload = folder.path().join("first.parquet");
-    ui.note("The life of seed 1 says the sizes.");
+    if !fill.is_empty() {
+        ui.note("The life of seed 1 says the sizes.");
+    }
     generate(first, &Output::replacing(&workload), &ui)?;
-    let filled = aging::filled(&workload, specs, fill, &ui)?;
-    Ok(filled.iter().map(TargetSpec::to_string).collect())
+    let fitted = if fill.is_empty() {
+        let sized = aging::sized(&workload, specs, &Unwatched)?;
+        let roomy = aging::roomy(&workload, specs, sized.clone(), &ui)?;
+        // Every life says its own capacity, which is that of the preset.
+        if roomy == sized {
+            specs.to_vec()
+        } else {
+            roomy
+        }
+    } else {
+        aging::filled(&workload, specs, fill, &ui)?
+    };
+    Ok(fitted.iter().map(TargetSpec::to_string).collect())
 }
 
 impl Args {
@@ -253,9 +250,6 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     } else {
         print_verdict(&mut out, &compared.verdicts)?;
         if let Some(note) = simulated_machine(args, &specs)? {
-            writeln!(out, "{note}")?;
-        }
-        if let Some(note) = regime(&specs) {
             writeln!(out, "{note}")?;
         }
         fullness::print(&mut out, &fullness::of_verdicts(&compared.verdicts))?;

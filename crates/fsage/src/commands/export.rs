@@ -159,7 +159,15 @@ fn of_run(path: &Path, workload: Option<&Path>, ui: Ui) -> anyhow::Result<(Targe
         manifest,
         facts,
         spec,
-    } = OneTarget::find(path, |spec| has_image(spec).is_ok())?;
+    } = OneTarget::find(path, |spec| has_image(spec).is_ok())
+        .or_else(|why| OneTarget::find(path, |_| true).map_err(|_| why))?;
+    if spec.real()?.is_some() {
+        bail!(
+            "`{spec}`: a real file system, which needs no export: `fsage mount {} DIR` mounts it, and its image is in \
+             that folder",
+            run.join(&facts.folder).display()
+        );
+    }
     has_image(&spec)?;
     let workload = manifest.workload.find(&run, workload)?;
     let aging = aging::model_of(&run, &manifest, &facts, &workload, &ui)?;

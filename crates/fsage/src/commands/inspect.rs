@@ -1,6 +1,7 @@
 //! `fsage inspect`: what is in a file.
 
 mod blocks;
+mod fragmented;
 mod image;
 mod parquet;
 mod profiles;
@@ -23,7 +24,7 @@ use std::time::{Duration, Instant};
 ///
 /// Percentiles are within 0.4 %; counts, means, smallest and largest values are exact.
 #[derive(Debug, clap::Args)]
-#[command(group = clap::ArgGroup::new("layout").args(["extents", "blocks"]))]
+#[command(group = clap::ArgGroup::new("layout").args(["extents", "blocks", "worst", "groups"]))]
 pub struct Args {
     /// A workload (Parquet or .ops text, which may be compressed), a snapshot or a folder of them, profiles (Parquet
     /// or CSV), a table of a run, or an unmounted image of ext2, ext3, ext4, XFS or C-FFS; `-` is text from standard
@@ -34,8 +35,14 @@ pub struct Args {
     #[arg(long, conflicts_with = "json")]
     extents: bool,
     /// Of a snapshot or an image, print what lies in these blocks: files, pointers, free space.
-    #[arg(long, value_name = "FIRST-LAST", value_parser = blocks::parse, conflicts_with = "extents")]
+    #[arg(long, value_name = "FIRST-LAST", value_parser = blocks::parse)]
     blocks: Option<RangeInclusive<u64>>,
+    /// Of a snapshot, an image or RUN/TARGET, print the files in the most pieces.
+    #[arg(long, value_name = "NUMBER", num_args = 0..=1, default_missing_value = "20")]
+    worst: Option<usize>,
+    /// Of a snapshot, an image or RUN/TARGET, print how full and how fragmented each block or allocation group is.
+    #[arg(long)]
+    groups: bool,
     /// Of a series of snapshots, the one with this number [default: the last].
     #[arg(long, value_name = "N", requires = "layout")]
     snap_id: Option<u32>,
@@ -50,6 +57,16 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     if let Some(range) = &args.blocks {
         return with_layout(file, args.snap_id, ui, &mut |layout| {
             blocks::print(layout, range, args.json)
+        });
+    }
+    if let Some(number) = args.worst {
+        return with_layout(file, args.snap_id, ui, &mut |layout| {
+            fragmented::print_worst(layout, number, args.json)
+        });
+    }
+    if args.groups {
+        return with_layout(file, args.snap_id, ui, &mut |layout| {
+            fragmented::print_groups(layout, args.json)
         });
     }
     if file.is_file() && cffs_image::is_image(file)? {
@@ -80,7 +97,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     }
 }
 
-/// The layout of a snapshot or of an image.
+/// The layout of a snapshot or of an image; of a target of a run, how it was in the end.
 fn with_layout(
     file: &Path,
     snap_id: Option<u32>,
@@ -93,6 +110,8 @@ fn with_layout(
     if file.is_file() && Kind::of_image(file).is_ok_and(|kind| kind.is_some()) {
         return use_it(&image::layout(file, ui)?);
     }
+    let last = file.join("final.parquet");
+    let file = if last.is_file() { &last } else { file };
     use_it(&snapshot::open(file, snap_id)?)
 }
 

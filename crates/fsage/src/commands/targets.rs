@@ -2,13 +2,14 @@
 
 use crate::summary;
 use crate::ui;
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use comfy_table::CellAlignment;
 use fsage_core::keys::{Choice, Key};
 use fsage_lab::described::{self, plain, target};
 use fsage_models::MODELS;
 use fsage_target::catalogue::{Described, Sort, catalogue};
 use fsage_target::within_models;
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::io::Write;
 
@@ -19,7 +20,7 @@ use std::io::Write;
 )]
 pub struct Args {
     /// A kind of target, or a layer over models: shows its keys.
-    #[arg(value_parser = PossibleValuesParser::new(names()), hide_possible_values = true)]
+    #[arg(value_parser = Name, hide_possible_values = true)]
     name: Option<String>,
     /// Print JSON.
     #[arg(long)]
@@ -29,6 +30,31 @@ pub struct Args {
 fn names() -> impl Iterator<Item = &'static str> {
     let kinds = catalogue().into_iter().map(|described| described.name);
     kinds.chain(within_models().map(|(system, _)| system))
+}
+
+/// The name of a kind; that of a whole target, as in `loop:ext4,size=4G`, is its kind's.
+#[derive(Clone)]
+struct Name;
+
+impl TypedValueParser for Name {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        let kind = value
+            .to_str()
+            .and_then(|target| target.split(':').next())
+            .map_or(value, OsStr::new);
+        PossibleValuesParser::new(names()).parse_ref(command, arg, kind)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(names().map(PossibleValue::new)))
+    }
 }
 
 /// Runs the command.

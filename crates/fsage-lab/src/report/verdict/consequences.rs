@@ -85,9 +85,10 @@ pub fn room(group: &Group) -> Option<Finding> {
     Some(finding(text, tone, "free-space"))
 }
 
-/// How full a target may get that is there in several sizes.
+/// How full targets may get that are there in several sizes: all of them, and each.
 pub fn fullness(all: &[Fullness]) -> Vec<Finding> {
     let sentences = all.iter().filter_map(Fullness::sentence);
+    let sentences = fullness::limit_of_all(all).into_iter().chain(sentences);
     let findings = sentences.map(|text| finding(text, Tone::Neutral, "fullness"));
     findings.collect()
 }
@@ -132,7 +133,8 @@ pub fn answer(group: &Group) -> Option<Finding> {
         .collect();
     let (suite, phase) = fullness::phase(&phases)?;
     let is_chosen = |compared: &&Compared| compared.suite == suite && compared.phase == phase;
-    let fastest = compared.iter().find(is_chosen)?.fastest.as_ref()?;
+    let chosen = compared.iter().find(is_chosen)?;
+    let fastest = chosen.fastest.as_ref()?;
     let Fastest {
         name,
         next,
@@ -149,10 +151,11 @@ pub fn answer(group: &Group) -> Option<Finding> {
     });
     let but = but_faster(others.collect());
     let lives = group.subjects.iter().map(|subject| subject.lives.len());
-    let life = match lives.max() {
-        Some(2..) => "these lives",
-        _ => "this life",
+    let (life, samples) = match lives.max() {
+        Some(2..) => ("these lives", "Lives"),
+        _ => ("this life", "Repetitions"),
     };
+    let alike = alike(chosen, fastest);
     let text = match says {
         Says::Faster if *times < LITTLE => {
             let times = format!("{name} {times:.2} times as fast");
@@ -174,13 +177,15 @@ pub fn answer(group: &Group) -> Option<Finding> {
             )
         }
         Says::Slower | Says::Same => {
-            format!(
-                "In short, for {life}: {name} or {next}, which run {suite} {phase} as fast{but}."
-            )
+            format!("In short, for {life}: {alike}, which run {suite} {phase} as fast{but}.")
         }
+        Says::Inconclusive if is_narrow(chosen, fastest) => format!(
+            "In short, for {life}: {alike}, which run {suite} {phase} as fast, within {}{but}.",
+            percent(fastest.ends.1.max(1.0 / fastest.ends.0) - 1.0)
+        ),
         Says::Inconclusive => format!(
-            "In short: open. Repetitions of {suite} {phase} differ too much, or are too few, to say whether {name} or \
-             {next} is faster{but}."
+            "In short: open. {samples} differ too much in {suite} {phase}, or are too few, to say whether {alike} is \
+             faster{but}."
         ),
     };
     let hidden = match says {
@@ -189,6 +194,39 @@ pub fn answer(group: &Group) -> Option<Finding> {
     };
     let text = format!("{text}{}", hidden.unwrap_or_default());
     Some(finding(text, Tone::Neutral, "bench"))
+}
+
+/// The fastest target, the next one, and others that are as close as these may be: `a, b or c`.
+fn alike(compared: &Compared, fastest: &Fastest) -> String {
+    let mut names = vec![fastest.name.as_str(), fastest.next.as_str()];
+    let aged = |of: &str| {
+        let mut ratios = compared.ratios.iter();
+        ratios
+            .find(|(name, _)| name == of)
+            .map(|(_, ratio)| ratio.aged)
+    };
+    if let Some(best) = aged(&fastest.name) {
+        let mut ratios: Vec<&(String, Ratio)> = compared.ratios.iter().collect();
+        ratios.sort_by(|(_, a), (_, b)| compared.better.order(a.aged, b.aged));
+        let close = ratios.into_iter().filter(|(name, ratio)| {
+            let times = (best / ratio.aged).max(ratio.aged / best);
+            !names.contains(&name.as_str()) && times <= fastest.ends.1
+        });
+        let close: Vec<&str> = close.map(|(name, _)| name.as_str()).collect();
+        names.extend(close);
+    }
+    match &names[..] {
+        [most @ .., last] => format!("{} or {last}", most.join(", ")),
+        [] => String::new(),
+    }
+}
+
+/// Whether it is known that two targets differ little, though not which of them is the faster one: not of what ran once,
+/// nor of two lives, which are too few.
+fn is_narrow(compared: &Compared, fastest: &Fastest) -> bool {
+    let (low, high) = fastest.ends;
+    let has_few = |(_, ratio): &(String, Ratio)| ratio.is_single || ratio.lives == 2;
+    low >= 1.0 / LITTLE && high <= LITTLE && !compared.ratios.iter().any(has_few)
 }
 
 /// That layouts differ, and flash, where a break costs next to nothing, does not show what that costs elsewhere.
@@ -338,7 +376,7 @@ fn where_it_lies(fastest: &Fastest) -> String {
 /// The same, and the ratio of the unaged controls, where they are known.
 fn known_of(fastest: &Fastest) -> Vec<String> {
     let fresh = fastest.fresh;
-    let fresh = fresh.map(|times| format!("fresh copies {times:.2}"));
+    let fresh = fresh.map(|times| format!("on fresh copies {times:.2} times"));
     interval(fastest).into_iter().chain(fresh).collect()
 }
 
@@ -419,6 +457,7 @@ pub(super) fn shortened(mut texts: Vec<String>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fsage_bench::Better;
 
     #[test]
     fn up_to_six_are_named_in_full() {
@@ -428,5 +467,60 @@ mod tests {
             list(&shortened(texts(9))),
             "1, 2, 3, 4, 5, 3 others between and 9"
         );
+    }
+
+    /// Speeds of three aged targets, the first against the next one, over so many lives.
+    fn compared(speeds: [(&str, f64); 3], ends: (f64, f64), lives: usize) -> (Compared, Fastest) {
+        let ratios = speeds.map(|(name, aged)| {
+            let ratio = Ratio {
+                mean: 0.9,
+                ends: (0.9, 0.9),
+                says: Says::Slower,
+                is_single: false,
+                lives,
+                aged,
+            };
+            (name.to_owned(), ratio)
+        });
+        let fastest = Fastest {
+            name: speeds[0].0.to_owned(),
+            next: speeds[1].0.to_owned(),
+            times: speeds[0].1 / speeds[1].1,
+            ends,
+            fresh: None,
+            says: Says::Inconclusive,
+        };
+        let compared = Compared {
+            suite: "hot-files".to_owned(),
+            phase: "read".to_owned(),
+            unit: "MB/s".to_owned(),
+            better: Better::Higher,
+            ratios: ratios.to_vec(),
+            is_mixed: false,
+            fastest: Some(fastest.clone()),
+        };
+        (compared, fastest)
+    }
+
+    #[test]
+    fn whoever_is_as_close_as_the_second_may_be_is_named_too() {
+        let speeds = [("btrfs", 128.0), ("xfs", 126.0), ("ext4", 122.0)];
+        let (of, fastest) = compared(speeds, (0.94, 1.1), 1);
+        assert_eq!(alike(&of, &fastest), "btrfs, xfs or ext4");
+        let (of, fastest) = compared(speeds, (0.98, 1.03), 1);
+        assert_eq!(alike(&of, &fastest), "btrfs or xfs");
+    }
+
+    #[test]
+    fn little_is_known_to_be_little_of_three_lives_or_more() {
+        let speeds = [("a", 101.0), ("b", 100.0), ("c", 50.0)];
+        let narrow = |ends, lives| {
+            let (of, fastest) = compared(speeds, ends, lives);
+            is_narrow(&of, &fastest)
+        };
+        assert!(narrow((0.99, 1.02), 3));
+        assert!(!narrow((0.99, 1.02), 2));
+        assert!(!narrow((0.9, 1.02), 3));
+        assert!(!narrow((0.99, 1.2), 1));
     }
 }

@@ -5,6 +5,7 @@
 //! more than chance makes the same lives differ, are alike. A target that skipped more than a hundredth of its
 //! operations holds other files, and is ranked only where all did, and as many.
 
+mod clock;
 mod consequences;
 mod decayed;
 mod warnings;
@@ -41,13 +42,16 @@ pub fn findings(group: &Group) -> Vec<Finding> {
     if is_of_sizes {
         findings.extend(consequences::fullness(&sizes));
         findings.extend(warnings::findings(group, &ranking, &sizes));
+        findings.extend(clock::findings(group));
     } else {
         // A file system that had no room comes before all others are praised.
         findings.extend(warnings::ran_out(group, &ranking));
         findings.extend(warnings::nearly_empty(group));
         let no_verdict = warnings::no_verdict(group);
-        if no_verdict.is_none() {
+        let draws = clock::one_system(group);
+        if no_verdict.is_none() && draws.is_none() {
             findings.extend(consequences::answer(group));
+            findings.extend(clock::mixed(group));
             if let Some(unlike) = warnings::blocks(&ranking) {
                 findings.push(unlike);
                 findings.extend(ranking.pieces());
@@ -58,9 +62,11 @@ pub fn findings(group: &Group) -> Vec<Finding> {
             }
         }
         findings.extend(no_verdict);
+        findings.extend(draws);
         // Before anybody decides: what makes the targets hard to compare.
         findings.extend(warnings::not_known(group));
         findings.extend(warnings::findings(group, &ranking, &[]));
+        findings.extend(clock::findings(group));
         findings.extend(consequences::room(group));
         findings.extend(consequences::fullness(&sizes));
     }

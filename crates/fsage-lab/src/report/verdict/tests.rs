@@ -391,7 +391,7 @@ fn who_skipped_operations_is_not_ranked_among_those_that_did_them_all() {
         all[..2],
         [
             "a ran out of inodes on day 1: it did not do 42 of 100 operations (42 %): 42 for lack of inodes. It holds \
-             other files than a target that did them all, and is not ranked.",
+             other files than a target that did them all, and is not ranked: a larger size= gives it room.",
             "After 1 day b keeps 80 % of blocks contiguous.",
         ]
     );
@@ -548,5 +548,59 @@ fn who_skipped_more_than_the_others_is_not_ranked_among_them() {
         all.iter().all(|text| !text.contains("decayed least")),
         "{all:?}"
     );
-    assert!(all[0].ends_with("and is not ranked."), "{}", all[0]);
+    assert!(all[0].ends_with("and is not ranked: a larger size= gives it room."), "{}", all[0]);
+}
+
+/// A target with a specification that days say something of.
+fn as_target(spec: &str, scores: &[f64]) -> Subject {
+    Subject {
+        spec: spec.to_owned(),
+        ..one(spec, scores, Some(0.99))
+    }
+}
+
+#[test]
+fn when_data_went_to_disk_is_said() {
+    let last = |targets: &[&str]| {
+        let targets = targets.iter().map(|spec| as_target(spec, &[0.9, 0.8]));
+        said(targets.collect())
+    };
+    assert!(
+        last(&["ext4", "xfs:size=2G"]).iter().any(|text| text
+            == "The models of ext4 and xfs write back at the end of each day, as a kernel does that is set up so. One \
+                that is left alone writes back by time too, and decays more: --on ext4:regime=default.")
+    );
+    assert_eq!(
+        last(&["ext4:regime=a", "ext4:regime=default"])[0],
+        "ext4:regime=a writes back at the end of each day, as no kernel does that is left alone; ext4:regime=default \
+         does so by time, as it would: part of the difference is that."
+    );
+    assert!(last(&["loop:ext4,size=1G"]).iter().any(|text| {
+        text.ends_with("The model lives by the workload's clock: --on ext4:regime=default.")
+    }));
+    // Nothing is delayed by the file systems of the nineties, and by time is as it is.
+    for quiet in [&["ffs", "lfs"][..], &["ext4:regime=default"]] {
+        assert!(
+            !last(quiet).iter().any(|text| text.contains("write")),
+            "{quiet:?}"
+        );
+    }
+}
+
+#[test]
+fn draws_of_one_file_system_are_not_ranked() {
+    let draws = [1, 2, 3].map(|seed| {
+        let score = 0.6 + f64::from(seed) / 100.0;
+        as_target(&format!("ext4:regime=default,seed={seed}"), &[0.9, score])
+    });
+    assert_eq!(
+        said(draws.to_vec()),
+        [
+            "These are 3 draws of one file system, ext4:regime=default: its layout score ends between 0.610 and 0.630. \
+             Which of them is ahead is chance; whatever is compared with it has to differ by more."
+        ]
+    );
+    let [a, b, _] = draws;
+    let other = as_target("ext4:regime=default,seed=1,size=2G", &[0.9, 0.8]);
+    assert!(said(vec![a, b, other])[0].starts_with("After 2 days"));
 }

@@ -335,7 +335,7 @@ pub fn folder(path: &Path, as_json: bool, ui: Ui) -> anyhow::Result<()> {
 pub fn open(path: &Path, snap_id: Option<u32>) -> anyhow::Result<SnapshotFile> {
     if path.is_dir() {
         bail!(
-            "{}: a folder, and --extents and --blocks read one snapshot; name a file of it",
+            "{}: a folder, and one snapshot is looked into; name a file of it, or RUN/TARGET",
             path.display()
         );
     }
