@@ -356,16 +356,16 @@ pub fn short(bytes: u64) -> String {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// One figure over another: within 10 %.
+    /// One figure over another, a share, or a loss or gain in percent, which is the value then: within 10 %.
     Ratio,
     /// A layout score or another share of blocks or files: within 0.03, half of the smaller of the differences with
     /// which Smith and Seltzer are content.
     Layout,
-    /// A round figure: within half a unit of the last printed digit.
+    /// A factor or a range in round figures: within half a step of the last digit, as `words::step` has it.
     Round,
     /// A share of so many tests: within its standard deviation, and at least within one test.
     Count,
-    /// Anything with a unit, of a machine: within 15 % of the value.
+    /// Anything with a unit, of a machine, and counts of another model: within 15 % of the value.
     Absolute,
     /// A figure of a simulation with the constants of ours: within so many percent as the row says, by how much of what
     /// was measured is in ours (docs/spec/flash.md, section 12.2).
@@ -415,6 +415,8 @@ pub enum Known {
     Calibrated,
     /// The program is built so, or computes it from the paper's own constants.
     Construction,
+    /// It was counted by another model of the rules, or by hand; no paper has it.
+    Counted,
 }
 
 impl Known {
@@ -426,6 +428,7 @@ impl Known {
             Known::Figure => "read off a figure",
             Known::Calibrated => "calibrated",
             Known::Construction => "by construction",
+            Known::Counted => "counted",
         }
     }
 }
@@ -459,9 +462,6 @@ pub struct Expected {
     /// Its unit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
-    /// One of the last printed digit of a round figure.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub digit: Option<f64>,
     /// Of so many tests it is a share.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<u32>,
@@ -501,7 +501,7 @@ impl Expected {
         match self.kind {
             Kind::Ratio => end.abs() * 0.10,
             Kind::Layout => 0.03,
-            Kind::Round => self.digit.unwrap_or(0.0) / 2.0,
+            Kind::Round => words::step(self.value.unwrap_or(end), self.upper) / 2.0,
             Kind::Count => {
                 let of = f64::from(self.of.unwrap_or(1));
                 (end * (1.0 - end) / of).sqrt().max(1.0 / of)

@@ -8,11 +8,53 @@
 //! | nearly the same, marginal, no effect | within 5 % | a third of what is still comparable |
 //! | nearly all | nine of ten | |
 //! | most | two of three | |
+//! | a factor in round figures, "from … to …" | half a step of the last digit ([`step`]) | "twentyfold" is 15 to 25 |
+//! | marginally, slightly more | up to 5 % and 15 % more | as nearly the same and comparable, from one side |
+//! | low cost | within 5 % | as nearly the same |
+//! | a few | three | |
 //! | nearly perfect, near optimal | a layout score of 0.95 | 0.98 is, and 0.91 is a drop (Smith and Seltzer 1997) |
+
+use std::ops::RangeInclusive;
 
 /// How far apart two figures are that agree: the widest that Seltzer et al. call agreement between a model and a
 /// measurement ("within 15 %", section 4).
 pub const AGREEMENT: f64 = 0.15;
+
+/// A step of the last digit of a round figure that is no zero, and five of it where that is a five behind another digit:
+/// 20 goes by tens, 7 by ones, 25 by fives, 4.5 by halves, 1,500 by five hundreds. Of a range, the smaller step of both
+/// ends.
+pub fn step(value: f64, upper: Option<f64>) -> f64 {
+    let of = |value: f64| {
+        // The shortest digits that are this number: 2.5e1.
+        let text = format!("{:e}", value.abs());
+        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        let behind = digits.len().saturating_sub(2) as i32;
+        let exponent = exponent.parse::<i32>().unwrap_or(0) - behind;
+        let unit = if behind > 0 && digits.ends_with('5') {
+            5
+        } else {
+            1
+        };
+        format!("{unit}e{exponent}").parse().unwrap_or(0.0)
+    };
+    upper.map_or(of(value), |upper| of(value).min(of(upper)))
+}
+
+/// What a range in round figures means: half a step more at both ends.
+pub fn round_range(value: f64, upper: f64) -> RangeInclusive<f64> {
+    let half = step(value, Some(upper)) / 2.0;
+    value - half..=upper + half
+}
+
+/// Whether a gain is a marginal improvement, as a ratio: more, and nearly the same.
+pub fn marginally_more(ratio: f64) -> bool {
+    ratio > 1.0 && nearly_the_same(ratio)
+}
+
+/// Whether one figure is slightly more than another one, by their ratio: more, and comparable.
+pub fn slightly_more(ratio: f64) -> bool {
+    ratio > 1.0 && comparable(ratio)
+}
 
 /// Whether so many times are an order of magnitude.
 pub fn order_of_magnitude(times: f64) -> bool {
@@ -65,6 +107,27 @@ mod tests {
         assert_eq!([0.94, 1.04].map(nearly_the_same), [false, true]);
         assert_eq!([35.0 / 39.0, 0.9].map(is_nearly_all), [false, true]);
         assert!(is_most(2.0 / 3.0) && !is_most(78.0 / 144.0));
+        assert_eq!(
+            [0.99, 1.0, 1.03, 1.06].map(marginally_more),
+            [false, false, true, false]
+        );
+        assert_eq!([0.99, 1.1, 1.22].map(slightly_more), [false, true, false]);
         assert!(nearly_perfect(0.98) && !nearly_perfect(0.91));
+    }
+    /// Twentyfold, seven, five, 25 and 10 %, 0.66; 4.5 to 5.5, 1,500 to 2,000, 50 to 66 %, 30 to 40 %, 4 to 10.
+    #[test]
+    fn a_round_figure_goes_by_its_last_digit() {
+        let steps = [20.0, 7.0, 5.0, 0.25, 0.1, 0.66, 300.0].map(|value| step(value, None));
+        assert_eq!(steps, [10.0, 1.0, 1.0, 0.05, 0.1, 0.01, 100.0]);
+        let ranges = [
+            (4.5, 5.5),
+            (1500.0, 2000.0),
+            (0.5, 0.66),
+            (0.3, 0.4),
+            (4.0, 10.0),
+        ];
+        let steps = ranges.map(|(value, upper)| step(value, Some(upper)));
+        assert_eq!(steps, [0.5, 500.0, 0.01, 0.1, 1.0]);
+        assert_eq!(round_range(5.0, 7.0), 4.5..=7.5);
     }
 }
