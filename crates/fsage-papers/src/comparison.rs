@@ -428,7 +428,7 @@ mod tests {
         assert!(
             tally
                 .to_string()
-                .ends_with("Rows that are not the paper's: 1 of 36 met.")
+                .ends_with("Rows that are not the paper's: 1 of 37 met.")
         );
     }
 

@@ -5,6 +5,7 @@ use super::{AS_USED, Bench, NAMES, OfEach, state};
 use crate::aged::{self, State};
 use crate::comparison::Measured;
 use crate::figure::{Curve, Exhibit, Figure, Point, Sheet};
+use crate::words;
 use anyhow::{Context, bail};
 use fsage_core::{Layout, WorkloadHeader};
 use fsage_lab::error;
@@ -88,8 +89,8 @@ impl Fullness {
             "G97.5.better",
             better.map(|better| {
                 let text: Vec<String> = better.iter().map(|gain| percent(gain - 1.0)).collect();
-                // 40 to 60 %, to half of the last digit.
-                let holds = better.iter().all(|gain| (1.35..=1.65).contains(gain));
+                let range = words::round_range(0.4, 0.6);
+                let holds = better.iter().all(|gain| range.contains(&(gain - 1.0)));
                 (
                     holds,
                     format!("create, read, overwrite: {}", text.join(", ")),

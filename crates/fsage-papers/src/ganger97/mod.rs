@@ -4,6 +4,7 @@ mod applications;
 mod beyond;
 mod fullness;
 mod large_file;
+mod log;
 mod openbsd;
 mod phases;
 pub mod plan;
@@ -26,6 +27,7 @@ use fsage_models::cffs::Cffs;
 use fsage_target::{Target, TargetSpec};
 use fullness::Fullness;
 use large_file::LargeFile;
+use log::BesideLog;
 use openbsd::OpenBsd;
 use phases::Phases;
 use plan::Grouping;
@@ -92,6 +94,10 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
     let beyond = Beyond::run(bench)?;
     beyond.measure(&mut measured);
     exhibits.extend(beyond.exhibits(bench));
+
+    let log = BesideLog::run(bench)?;
+    log.measure(&mut measured);
+    exhibits.push(log.exhibit());
 
     exhibits.push(request_cost::run(bench, &mut measured)?);
     Ok(Reproduction {

@@ -3,6 +3,7 @@
 use super::Bench;
 use crate::comparison::Measured;
 use crate::figure::{Exhibit, Sheet};
+use crate::words;
 use anyhow::Context;
 use fsage_core::Rng;
 use fsage_disk::{Access, Disk, Request, RotatingDisk, SECTOR_BYTES};
@@ -112,6 +113,16 @@ impl Formula {
         ms(bytes) / ms(other)
     }
 
+    /// Sectors that pass in a millisecond.
+    fn sectors_per_ms(&self) -> f64 {
+        self.sectors / self.revolution_ms
+    }
+
+    /// An average seek and half a rotation.
+    fn access_ms(&self) -> f64 {
+        self.average_ms + self.revolution_ms / 2.0
+    }
+
     /// The share of a random request of 8 KB that is a seek, and the share that does not depend on its size.
     fn shares(&self) -> (f64, f64) {
         let all = self.ms(self.average_ms, 8 << 10);
@@ -130,6 +141,28 @@ fn within(
         .iter()
         .map(|drive| format!("{} {:.2}", drive.drive, of(drive)));
     (!drives.is_empty()).then(|| (holds, text.collect::<Vec<String>>().join(", ")))
+}
+
+/// What the paper says of an older drive beside the first one, and of that of the experiments beside all.
+fn compare_drives(
+    bench: &Bench<'_>,
+    drives: &[Formula],
+    measured: &mut Measured,
+) -> anyhow::Result<()> {
+    let older = Formula::of(&bench.plan.request_cost.older)?;
+    let first = drives.first();
+    let sectors = first.map(|first| older.sectors / first.sectors);
+    measured.figure("G97.8.older.sectors", sectors);
+    let access = first.map(|first| older.access_ms() / first.access_ms() - 1.0);
+    measured.figure("G97.8.older.access", access);
+    let Ok(own) = Formula::of(&bench.paper.run.device) else {
+        return Ok(());
+    };
+    let share = |drive: &Formula| own.sectors_per_ms() / drive.sectors_per_ms();
+    // A third to half, as shares of tens.
+    let range = words::round_range(0.3, 0.5);
+    measured.shape("G97.M.bandwidth", within(drives, range, share));
+    Ok(())
 }
 
 /// Measures drives of the paper's time, an older one, and that of the experiments; gives the table.
@@ -165,10 +198,9 @@ pub fn run(bench: &Bench<'_>, measured: &mut Measured) -> anyhow::Result<Exhibit
     let gain =
         |drive: &Formula| drive.over_with_zero_latency(most, eight) / drive.over(most, eight);
     measured.shape("G97.8.zero-latency", within(&drives, ..1.0, gain));
-    measured.figure(
-        "G97.8.older",
-        Some(Formula::of(&plan.older)?.over(most, eight)),
-    );
+    compare_drives(bench, &drives, measured)?;
+    let older = Formula::of(&plan.older)?;
+    measured.figure("G97.8.older", Some(older.over(most, eight)));
     let cost = |name: &String| {
         let disk = fsage_lab::device::disk(name)?;
         anyhow::Ok(Cost::of(name, &disk, run.seed))

@@ -296,7 +296,7 @@ fn embedding_and_grouping_stand_beside_their_paper() {
         assert_eq!(line(id)["verdict"], "differs", "{id}");
     }
     for id in [
-        "G97.4.read.rate",
+        "G97.4.read.best",
         "G97.2.read.requests",
         "G97.3.requests",
         "G97.6.same",
