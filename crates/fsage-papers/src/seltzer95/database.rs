@@ -130,21 +130,27 @@ impl TpcB {
                 |row: &str, ours: Option<f64>| measured.figure(&format!("{row}{end}"), ours);
             let at = |on, percent| self.tps(on, percent, clock);
             let over = |one: Option<f64>, other: Option<f64>| Some(one? / other?);
+            let loss = |percent| {
+                over(at(On::Cleaned, percent), at(On::Uncleaned, ALONE)).map(|kept| 1.0 - kept)
+            };
             note("T95.1", at(On::Uncleaned, ALONE));
-            note("T95.2", over(at(On::Uncleaned, ALONE), at(On::Ffs, ALONE)));
+            let gain = over(at(On::Uncleaned, ALONE), at(On::Ffs, ALONE)).map(|ratio| ratio - 1.0);
+            note("T95.2", gain);
             note("T95.2.ffs", at(On::Ffs, ALONE));
-            note(
-                "T95.4",
-                over(at(On::Cleaned, ALONE), at(On::Uncleaned, ALONE)),
-            );
+            note("T95.4", loss(ALONE));
+            note("T95.4.tps", at(On::Cleaned, ALONE));
             note(
                 "T95.4.ffs",
                 over(at(On::Cleaned, ALONE), at(On::Ffs, ALONE)),
             );
-            note(
-                "T95.5",
-                over(at(On::Cleaned, IN_1993), at(On::Uncleaned, ALONE)),
-            );
+            note("T95.5", loss(IN_1993));
+            let most = self.all(On::Cleaned, clock).into_iter();
+            let most = most.filter_map(|(percent, _)| loss(percent));
+            let of = |loss: f64, more: f64| (loss > more, format!("{:.1} % less", 100.0 * loss));
+            let half = loss(ALONE).map(|loss| of(loss, 0.33));
+            measured.shape(&format!("T95.4.half{end}"), half);
+            let most = most.reduce(f64::max).map(|loss| of(loss, 0.34));
+            measured.shape(&format!("T95.4.most{end}"), most);
         }
         measured.shape("T95.3", self.ffs_is_flat());
         measured.shape("T95.8", self.reading_dominates());
@@ -254,8 +260,8 @@ impl TpcB {
             published: vec![
                 ring(On::Uncleaned, ALONE, free),
                 ring(On::Ffs, ALONE, paper.value("T95.2.ffs")),
-                ring(On::Cleaned, ALONE, free * paper.value("T95.4")),
-                ring(On::Cleaned, IN_1993, free * paper.value("T95.5")),
+                ring(On::Cleaned, ALONE, free * (1.0 - paper.value("T95.4"))),
+                ring(On::Cleaned, IN_1993, free * (1.0 - paper.value("T95.5"))),
             ],
         }
     }

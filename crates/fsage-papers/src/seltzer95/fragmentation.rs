@@ -1,6 +1,7 @@
 //! What the free space of aged file systems costs, without their files (section 5).
 
 use super::Bench;
+use super::groups::{self, Halves};
 use super::rates::{Rates, Unit};
 use super::study::{self, Aged};
 use crate::aged::State;
@@ -157,6 +158,13 @@ impl Fragmentation {
         measured.shape("F95.3.best", self.best_is_software());
         let large = self.shares(|test| test.bytes == LARGE);
         measured.figure("F95.4", part(&large, |share| share < TYPICAL.0));
+        measured.shape(
+            "F95.4.less",
+            least(&large).map(|share| {
+                let lost = 1.0 - share;
+                (lost < 0.15, format!("up to {:.1} % less", 100.0 * lost))
+            }),
+        );
         measured.figure("F95.4.large", part(&large, |share| share >= TYPICAL.1));
         let small = self.shares(|test| test.bytes == SMALL && !news_in_january(test));
         measured.figure("F95.5", part(&small, |share| share < TYPICAL.0));
@@ -174,6 +182,9 @@ impl Fragmentation {
         measured.figure("F95.8.two", two.share());
         let of_256k = self.layout(|at| at.by_blocks.class(BLOCKS_OF_256K));
         measured.figure("F95.8.256K", of_256k.share());
+        let halves = self.halves();
+        measured.shape("F95.8.end", groups::lies_at_the_end(&halves));
+        measured.shape("F95.8.beginning", groups::is_whole_at_the_end(&halves));
         let least_of = |shares: Vec<f64>| least(&shares);
         let by_mean: Vec<f64> = means.into_iter().filter_map(least_of).collect();
         measured.shape("F95.9", most_lose_little(&by_mean));
@@ -195,6 +206,18 @@ impl Fragmentation {
             sum += score(at);
         }
         sum
+    }
+
+    /// Free space of each file system on its last date, by half of the group.
+    fn halves(&self) -> Vec<(&str, Halves)> {
+        let halves = self.systems.iter().filter_map(|system| {
+            let aged = &system.aged;
+            let geometry = Geometry::newfs(&aged.params).ok()?;
+            let group_bytes = geometry.fpg * geometry.fsize;
+            let last = aged.dates.last()?;
+            Some((aged.name.as_str(), Halves::of(&last.free, group_bytes)))
+        });
+        halves.collect()
     }
 
     fn worst_is_news(&self) -> Option<(bool, String)> {

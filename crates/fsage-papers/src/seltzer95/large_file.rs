@@ -49,6 +49,11 @@ impl FivePasses {
         &self.systems.lfs
     }
 
+    /// The FFS without clusters.
+    pub fn without_clusters(&self) -> &Rates {
+        &self.systems.m1r2
+    }
+
     fn rate(&self, rates: &Rates, pass: &str) -> Option<f64> {
         rates.mean(Unit::Megabytes, pass, self.bytes)
     }

@@ -9,11 +9,13 @@
 //! | [`by_size`] | create, read, overwrite, delete by size of file | 3 |
 //! | [`database`] | TPC-B by utilization | 4 |
 //! | [`study`], [`fragmentation`] | aged free maps, and what they cost | 5 |
+//! | [`groups`] | where free space lies in a group | 5.2 |
 //! | [`plan`], [`rates`], [`share`] | what `run.toml` says; what benchmarks give; threads | |
 
 mod by_size;
 mod database;
 mod fragmentation;
+mod groups;
 mod large_file;
 pub mod plan;
 mod rates;
@@ -103,7 +105,12 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
     large.measure(bench.plan.bandwidth_mb_per_s, &mut measured);
     exhibits.push(large.exhibit());
     let sprite = Sprite::run(bench)?;
-    sprite.measure(small.log(), large.log(), &mut measured);
+    sprite.measure(
+        small.log(),
+        large.log(),
+        large.without_clusters(),
+        &mut measured,
+    );
     exhibits.push(sprite.exhibit(small.log(), large.log()));
     let by_size = BySize::run(bench)?;
     by_size.measure(&mut measured);
