@@ -3,7 +3,7 @@
 use super::paper::{HotFiles, Paper, Workload};
 use super::remade::{self, Truth};
 use anyhow::{Context, bail};
-use fsage_core::{FileId, WorkloadHeader};
+use fsage_core::{FileId, FileKind, Layout, WorkloadHeader};
 use fsage_lab::Watch;
 use fsage_lab::aging::hot_files;
 use fsage_lab::error;
@@ -37,6 +37,27 @@ pub struct Aged {
     pub skipped: u64,
     /// Bytes that were written.
     pub bytes_written: u64,
+}
+
+impl Aged {
+    /// Bytes in use at the end; `None` where the data space is unknown.
+    pub fn used_bytes(&self) -> Option<f64> {
+        let data_bytes = self.measures.geometry.data_bytes?;
+        Some(self.measures.utilization()? * data_bytes as f64)
+    }
+
+    /// Whether directories take less than 0.1 % of the space in use.
+    pub fn directories_are_small(&self) -> Option<(bool, String)> {
+        let mut bytes = 0;
+        self.state.fs.visit_files(&mut |file| {
+            if file.kind == FileKind::Directory {
+                bytes += file.alloc_bytes.unwrap_or(file.size_bytes);
+            }
+        });
+        let share = bytes as f64 / self.used_bytes().filter(|used| *used > 0.0)?;
+        let text = format!("{:.0} KB, {:.2} %", bytes as f64 / 1024.0, 100.0 * share);
+        Some((share < 0.001, text))
+    }
 }
 
 /// An empty file system of a specification.

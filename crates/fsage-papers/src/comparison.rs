@@ -117,7 +117,7 @@ impl Line {
 
     pub(crate) fn digits(&self, value: f64) -> String {
         let digits = match self.expected.kind {
-            Kind::Ratio | Kind::Comparable => 2,
+            Kind::Ratio | Kind::Change | Kind::Comparable => 2,
             Kind::Layout | Kind::Count => 3,
             _ if value.abs() >= 100.0 => 0,
             _ if value.abs() >= 10.0 => 1,
@@ -353,8 +353,8 @@ mod tests {
     #[test]
     fn what_lies_in_the_band_is_met_and_what_is_missing_is_not_measured() {
         let mut measured = Measured::default();
-        // Published: 1.32 and 1.44 within 10 %, 0.924 within 0.03; 1.44 is what a reading was taken from.
-        measured.figure("H96.2", Some(1.40));
+        // Published: 32 and 44 % more, each within a tenth of it, 0.924 within 0.03; 1.44 is what a reading was taken from.
+        measured.figure("H96.2", Some(1.35));
         measured.figure("S96.2", Some(1.50));
         measured.figure("S96.10.orig.day-1", Some(0.88));
         measured.figure("S96.1", None);
@@ -371,8 +371,8 @@ mod tests {
         assert_eq!(lines.len(), paper().expected.len());
     }
 
-    /// Section 5.1 prints 1.25 and section 7 at most 16 %: 1.30 agrees with one, 1.20 with both, 2.0 with none. Of the
-    /// rest one row is met, 20 times the calibrated number of files stays calibrated, and what nobody can measure so.
+    /// Section 5.1 prints 25 % in writing and section 7 at most 16 %: 1.25 and 1.25 agree with one, 1.25 and 1.16 with
+    /// both, 2.0 with none. Of the rest one row is met, 20 times the calibrated number of files stays calibrated, and what nobody can measure so.
     #[test]
     fn readings_of_one_claim_count_once_and_inputs_do_not() {
         let tally = |large: f64, most: f64| {
@@ -390,11 +390,11 @@ mod tests {
             assert_eq!(verdict("S96.M.replay"), Verdict::ByConstruction);
             (verdicts, tally.met, tally.differs, tally.open)
         };
-        assert_eq!(tally(1.30, 1.30), ([Verdict::Open; 2], 1, 0, 1));
-        assert_eq!(tally(1.20, 1.20), ([Verdict::Met; 2], 2, 0, 0));
+        assert_eq!(tally(1.25, 1.25), ([Verdict::Open; 2], 1, 0, 1));
+        assert_eq!(tally(1.25, 1.16), ([Verdict::Met; 2], 2, 0, 0));
         assert_eq!(tally(2.0, 2.0), ([Verdict::Differs; 2], 1, 1, 0));
         assert_eq!(
-            tally(1.30, f64::NAN).0,
+            tally(1.25, f64::NAN).0,
             [Verdict::Met, Verdict::NotMeasured]
         );
     }

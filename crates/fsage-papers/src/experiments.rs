@@ -59,6 +59,21 @@ fn unread(name: &str) -> String {
     format!("{name}, unread")
 }
 
+impl<'a> Bench<'a> {
+    /// The same on another host.
+    ///
+    /// # Errors
+    /// There is no such host.
+    pub fn on_host(&self, host: &str) -> anyhow::Result<Bench<'a>> {
+        let run = &self.paper.run;
+        Ok(Bench {
+            lab: Lab::with(run, &run.device, host, self.threads, self.ui)?,
+            truth: None,
+            ..*self
+        })
+    }
+}
+
 impl Bench<'_> {
     /// Ages targets of the paper, and of some a twin that does not read whole blocks before it overwrites them.
     ///

@@ -1,7 +1,8 @@
 //! The files that were modified in the last month: how they lie, and how fast they are read and overwritten in place.
 
-use super::aged::State;
+use super::aged::{Aged, State};
 use super::by_blocks::{Blocks, ByBlocks};
+use super::comparison::Measured;
 use super::experiments::Bench;
 use super::figure::Sheet;
 use fsage_bench::{Measurement, Summary};
@@ -66,6 +67,18 @@ impl Hot {
             }
         });
         hot
+    }
+
+    /// What share of the files they are and of the space in use they take, in percent: rows `<id>.share` and
+    /// `<id>.space`.
+    pub fn measure_shares(&self, id: &str, aged: &Aged, measured: &mut Measured) {
+        let of = |part: u64, whole: f64| {
+            (self.files > 0 && whole > 0.0).then(|| 100.0 * part as f64 / whole)
+        };
+        let files = aged.measures.sums.files.regular as f64;
+        measured.figure(&format!("{id}.share"), of(self.files, files));
+        let used = aged.used_bytes().and_then(|used| of(self.bytes, used));
+        measured.figure(&format!("{id}.space"), used);
     }
 
     /// Lengths in MB of 2^20 bytes.

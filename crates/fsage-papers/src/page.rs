@@ -363,7 +363,7 @@ mod tests {
 
     fn made(paper: &Paper) -> Reproduction {
         let mut measured = Measured::default();
-        measured.figure("H96.2", Some(1.40));
+        measured.figure("H96.2", Some(1.34));
         measured.shape("S96.4", Some((false, "a < b & c".into())));
         Reproduction {
             lines: measured.compare(paper),
@@ -406,7 +406,7 @@ mod tests {
             .fold(page, |page, tag| page.replace(tag, ""));
         for text in [
             "S96.10.orig.end",
-            "1.40",
+            "1.34",
             "a &lt; b &amp; c",
             "1 &gt; 0",
             "1 of 2 claims of the paper are met, 1 differ. Not counted:",

@@ -231,6 +231,9 @@ pub struct Allocators {
     pub small_sizes: Option<SmallSizes>,
     /// The benchmark of files that were modified last.
     pub hot_files: HotFiles,
+    /// A host with less bandwidth, on which the sequential benchmark is run too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slower_host: Option<String>,
 }
 
 impl Rearrangement {
@@ -358,6 +361,8 @@ pub fn short(bytes: u64) -> String {
 pub enum Kind {
     /// One figure over another, a share, or a loss or gain in percent, which is the value then: within 10 %.
     Ratio,
+    /// One figure over another, where a gain or a loss is printed: within 10 % of what is gained or lost.
+    Change,
     /// A layout score or another share of blocks or files: within 0.03, half of the smaller of the differences with
     /// which Smith and Seltzer are content.
     Layout,
@@ -387,6 +392,7 @@ impl Kind {
     pub fn as_str(self) -> &'static str {
         match self {
             Kind::Ratio => "ratio",
+            Kind::Change => "change",
             Kind::Layout => "layout",
             Kind::Round => "round",
             Kind::Count => "count",
@@ -500,6 +506,7 @@ impl Expected {
     fn allowed(&self, end: f64) -> f64 {
         match self.kind {
             Kind::Ratio => end.abs() * 0.10,
+            Kind::Change => (end - 1.0).abs() * 0.10,
             Kind::Layout => 0.03,
             Kind::Round => words::step(self.value.unwrap_or(end), self.upper) / 2.0,
             Kind::Count => {
@@ -517,6 +524,7 @@ impl Expected {
         let value = self.value?;
         match self.kind {
             Kind::Ratio => Some("± 10 %".to_owned()),
+            Kind::Change => Some("± 10 % of the change".to_owned()),
             Kind::Absolute => Some(format!("± {:.0} %", 100.0 * words::AGREEMENT)),
             Kind::Simulated => Some(format!("± {} %", self.percent.unwrap_or(0.0))),
             Kind::Nearly => Some(format!("{:.0} % less", 100.0 * words::AGREEMENT)),

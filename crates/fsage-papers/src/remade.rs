@@ -2,10 +2,13 @@
 //! nightly snapshots of the one that happened, as theirs was.
 
 use super::aged::Aged;
+use super::by_blocks::{Blocks, ByBlocks};
 use super::comparison::Measured;
 use super::paper::Method;
-use fsage_core::WorkloadHeader;
+use super::words;
+use anyhow::Context;
 use fsage_core::identity::Identity;
+use fsage_core::{LayoutInMemory, WorkloadHeader};
 use fsage_data::{create_workload, open_workload};
 use fsage_lab::Watch;
 use fsage_lab::interrupt::{self, Interruptible};
@@ -51,9 +54,14 @@ impl Rules {
     }
 }
 
-/// Layout scores by day of the file system of which snapshots were taken.
+/// The file system of which snapshots were taken.
 #[derive(Clone, Debug)]
-pub struct Truth(Vec<f64>);
+pub struct Truth {
+    /// Layout scores by day.
+    scores: Vec<f64>,
+    /// Layout scores at the end by size of file.
+    by_blocks: ByBlocks,
+}
 
 /// Ages the file system of the truth with `from`, takes its snapshots, and makes the workload `to` of them by the rules
 /// of a paper. Short-lived files are drawn from a week in the middle of the truth.
@@ -94,6 +102,19 @@ pub fn make(
         draws: method.rules.draws(a_day),
     });
     let scores = truth.days.iter().map(|day| day.layout().value()).collect();
+    let at_end = LayoutInMemory {
+        geometry: truth
+            .days
+            .last()
+            .context("the truth has no day")?
+            .geometry
+            .clone(),
+        space: None,
+        inodes: truth.snapshots.last().to_vec(),
+        names: Vec::new(),
+        free: None,
+    };
+    let by_blocks = ByBlocks::of(&at_end, Blocks::All, |_| true);
     truth.snapshots.rewind();
     let workload = FromSnapshots::begin(&mut truth.snapshots, options, short_lived)?;
     let header = WorkloadHeader {
@@ -107,7 +128,7 @@ pub fn make(
         &mut |_| {},
     )?;
     sink.finish()?;
-    Ok(Truth(scores))
+    Ok(Truth { scores, by_blocks })
 }
 
 impl Truth {
@@ -117,7 +138,7 @@ impl Truth {
         let differences = aged
             .scores
             .iter()
-            .zip(&self.0)
+            .zip(&self.scores)
             .map(|(ours, truth)| ours - truth);
         let differences: Vec<f64> = differences.collect();
         let Some(&at_end) = differences.last() else {
@@ -127,5 +148,39 @@ impl Truth {
         measured.figure(&format!("{id}.difference"), Some(at_end));
         let text = format!("{at_end:+.3} at the end, {mean:.3} in the mean of days");
         measured.shape(&format!("{id}.above"), Some((at_end > 0.0, text)));
+    }
+
+    /// Whether the score of an aged file system moves the same way as that of the truth from one day to the next, on
+    /// most days.
+    pub fn contours(&self, aged: &Aged) -> Option<(bool, String)> {
+        let steps =
+            |scores: &[f64]| -> Vec<f64> { scores.windows(2).map(|w| w[1] - w[0]).collect() };
+        let both = steps(&self.scores).into_iter().zip(steps(&aged.scores));
+        let moved: Vec<(f64, f64)> = both.filter(|(truth, _)| truth.abs() > 0.0).collect();
+        let same = moved.iter().filter(|(truth, ours)| truth * ours > 0.0);
+        let (same, all) = (same.count(), moved.len());
+        let text = format!("the same way on {same} of {all} days");
+        (all > 0).then(|| (words::is_most(same as f64 / all as f64), text))
+    }
+
+    /// Whether the score of an aged file system is nearly that of the truth on every day of the first half.
+    pub fn first_half(&self, aged: &Aged) -> Option<(bool, String)> {
+        let half = self.scores.len() / 2;
+        let days = self.scores.iter().zip(&aged.scores).take(half);
+        let (truth, ours) = days.max_by(|a, b| (a.0 - a.1).abs().total_cmp(&(b.0 - b.1).abs()))?;
+        let text = format!("at most {:+.3}", ours - truth);
+        Some((words::layout_nearly_the_same(*ours, *truth), text))
+    }
+
+    /// Whether files of up to 8 blocks lie as those of the truth at the end, and larger ones better.
+    pub fn by_size(&self, aged: &ByBlocks) -> Option<(bool, String)> {
+        let [small, small_truth] = [aged, &self.by_blocks].map(|by| by.over(2..=8));
+        let [large, large_truth] = [aged, &self.by_blocks].map(|by| by.over(9..));
+        let (small, small_truth, large, large_truth) = (small?, small_truth?, large?, large_truth?);
+        let holds = words::layout_nearly_the_same(small, small_truth) && large > large_truth;
+        let text = format!(
+            "up to 64 KB {small:.3} and {small_truth:.3}, above {large:.3} and {large_truth:.3}"
+        );
+        Some((holds, text))
     }
 }

@@ -5,13 +5,16 @@
 //! | an order of magnitude | 7 to 20 times | "a factor of 5-7" is less, and "twentyfold" is one (Ganger and Kaashoek) |
 //! | comparable | at most 15 % less, or the other way round | 15 % and 25 % are better and worse (Seltzer et al.) |
 //! | nearly, just under | up to 15 % less | as comparable, from one side |
-//! | nearly the same, marginal, no effect | within 5 % | a third of what is still comparable |
-//! | nearly all | nine of ten | |
-//! | most | two of three | |
-//! | a factor in round figures, "from … to …" | half a step of the last digit ([`step`]) | "twentyfold" is 15 to 25 |
-//! | marginally, slightly more | up to 5 % and 15 % more | as nearly the same and comparable, from one side |
-//! | low cost | within 5 % | as nearly the same |
+//! | slightly more, modest | up to 15 % more | as slightly less |
+//! | marginally more | up to 5 % more | as nearly the same, from one side |
+//! | large, dramatic, much, precipitous | by more than 15 % | what is no longer comparable |
+//! | nearly the same, marginal, no effect, low cost | within 5 %; of layout scores 0.03 | a third of what is still comparable |
+//! | significant, effective, noticeable | by more than 5 % | what is no longer no effect |
+//! | improves, reduces, drops | by more than the paper's runs differ, 5 % if it prints that of none | 3 % is "modest" |
+//! | nearly all; hardly any, rarely | nine of ten; one of ten | |
+//! | most, many | two of three | |
 //! | a few | three | |
+//! | a factor in round figures, "from … to …" | half a step of the last digit ([`step`]) | "twentyfold" is 15 to 25 |
 //! | nearly perfect, near optimal | a layout score of 0.95 | 0.98 is, and 0.91 is a drop (Smith and Seltzer 1997) |
 
 use std::ops::RangeInclusive;
@@ -51,11 +54,6 @@ pub fn marginally_more(ratio: f64) -> bool {
     ratio > 1.0 && nearly_the_same(ratio)
 }
 
-/// Whether one figure is slightly more than another one, by their ratio: more, and comparable.
-pub fn slightly_more(ratio: f64) -> bool {
-    ratio > 1.0 && comparable(ratio)
-}
-
 /// Whether so many times are an order of magnitude.
 pub fn order_of_magnitude(times: f64) -> bool {
     (7.0..=20.0).contains(&times)
@@ -71,15 +69,42 @@ pub fn nearly(ratio: f64) -> bool {
     (1.0 - AGREEMENT..=1.0).contains(&ratio)
 }
 
+/// Whether a figure is slightly more than another one, by their ratio.
+pub fn slightly_more(ratio: f64) -> bool {
+    ratio > 1.0 && ratio <= 1.0 + AGREEMENT
+}
+
+/// Less than so much of another figure is dramatically less.
+pub const DRAMATICALLY_LESS: f64 = 1.0 - AGREEMENT;
+
+/// Whether a figure is much more than another one, by their ratio.
+pub fn much_more(ratio: f64) -> bool {
+    ratio > 1.0 + AGREEMENT
+}
+
+/// How far apart two figures are that are nearly the same.
+const NO_EFFECT: f64 = 0.05;
+
+/// Less than so much of another figure is significantly less.
+pub const SIGNIFICANTLY_LESS: f64 = 1.0 - NO_EFFECT;
+
 /// Whether two figures are nearly the same, by their ratio.
 pub fn nearly_the_same(ratio: f64) -> bool {
-    (ratio - 1.0).abs() <= 0.05
+    (ratio - 1.0).abs() <= NO_EFFECT
+}
+
+/// Whether two layout scores are nearly the same: within the band of a published one.
+pub fn layout_nearly_the_same(one: f64, other: f64) -> bool {
+    (one - other).abs() <= 0.03
 }
 
 /// Whether a share is nearly all of a whole.
 pub fn is_nearly_all(share: f64) -> bool {
     share >= 0.9
 }
+
+/// The largest share that is hardly anything of a whole.
+pub const HARDLY_ANY: f64 = 0.1;
 
 /// Whether a share is most of a whole.
 pub fn is_most(share: f64) -> bool {
@@ -105,13 +130,15 @@ mod tests {
         assert_eq!(alike, [false, true, true, true, false]);
         assert_eq!([0.8, 0.9, 1.01].map(nearly), [false, true, false]);
         assert_eq!([0.94, 1.04].map(nearly_the_same), [false, true]);
+        assert_eq!([1.0, 1.03, 1.16].map(slightly_more), [false, true, false]);
+        assert_eq!([1.15, 1.16].map(much_more), [false, true]);
+        assert!(layout_nearly_the_same(0.98, 0.955) && !layout_nearly_the_same(0.98, 0.91));
         assert_eq!([35.0 / 39.0, 0.9].map(is_nearly_all), [false, true]);
         assert!(is_most(2.0 / 3.0) && !is_most(78.0 / 144.0));
         assert_eq!(
             [0.99, 1.0, 1.03, 1.06].map(marginally_more),
             [false, false, true, false]
         );
-        assert_eq!([0.99, 1.1, 1.22].map(slightly_more), [false, true, false]);
         assert!(nearly_perfect(0.98) && !nearly_perfect(0.91));
     }
 

@@ -182,13 +182,16 @@ fn row(kind: Kind, value: f64) -> Expected {
     }
 }
 
-/// By hand: 15 % of 2.0 is 0.3; half of one below 3 and above 4 are 2.5 and 4.5; of 48 tests nine are 0.1875, whose
+/// By hand: a tenth of 58 % more is 5.8 %, of 77 % less 7.7 %; 15 % of 2.0 is 0.3; half of one below 3 and above 4 are 2.5 and 4.5; of 48 tests nine are 0.1875, whose
 /// deviation is the root of 0.1875 x 0.8125 / 48 = 0.0563.
 #[test]
 fn a_band_follows_from_the_kind() {
     let ratio = row(Kind::Ratio, 1.58);
     assert!(ratio.is_met_by(1.43) && ratio.is_met_by(1.738) && !ratio.is_met_by(1.74));
     assert!(!row(Kind::Ratio, 0.43).is_met_by(0.38));
+    let (more, less) = (row(Kind::Change, 1.58), row(Kind::Change, 0.23));
+    assert!(more.is_met_by(1.523) && more.is_met_by(1.638) && !more.is_met_by(1.52));
+    assert!(less.is_met_by(0.154) && less.is_met_by(0.306) && !less.is_met_by(0.31));
     let absolute = row(Kind::Absolute, 2.0);
     assert!(absolute.is_met_by(1.7) && absolute.is_met_by(2.3) && !absolute.is_met_by(1.69));
     let range = Expected {

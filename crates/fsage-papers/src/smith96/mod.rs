@@ -45,6 +45,7 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
         hot: HotFiles {
             orig: &hot_orig,
             realloc: &hot_realloc,
+            aged: realloc,
             all_orig: &all_orig,
             all_realloc: &all_realloc,
             created_orig: &sizes_orig,
@@ -89,8 +90,18 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
     Bench::measure_inputs("S96.0", orig, &mut measured);
     if let Some(truth) = &bench.truth {
         truth.measure("S96.F1", orig, &mut measured);
+        measured.shape("S96.F1.contours", truth.contours(orig));
     }
     measured.shape("S96.F1.steady", layout_by_day::falls_steadily(&orig.scores));
+    measured.shape("S96.0.directories", orig.directories_are_small());
+    if let Some(host) = &bench.plan.slower_host {
+        let slower = bench.on_host(host)?;
+        let there = [&realloc.state, &orig.state].map(|state| slower.sizes(state));
+        let [there_realloc, there_orig] = there;
+        let there = [&there_realloc?, &there_orig?];
+        let here = [&sizes_realloc, &sizes_orig];
+        measured.shape("S96.12.host", throughput::gains_less_on(there, here));
+    }
     Ok(Reproduction {
         lines: measured.compare(paper),
         exhibits,

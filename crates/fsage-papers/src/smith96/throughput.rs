@@ -104,6 +104,9 @@ impl Throughput<'_> {
         measured.shape("S96.2.largest", largest_is_at(&create, 64 * KB));
         let large = create.iter().filter(|(bytes, _)| *bytes >= 4 * MB);
         measured.figure("S96.3", mean(large.map(|(_, ratio)| *ratio)));
+        measured.shape("S96.F4.small", small_reads_differ_much(&read));
+        let reads = most(&read, |_| true).zip(most(&create, |_| true));
+        measured.shape("S96.12", reads.map(more_than_expected));
         measured.shape("S96.4", self.all_dip());
         measured.shape("S96.5", small_differ_little(&create));
         let up_to_96_kb = |gains: &[(u64, f64)]| of_sizes(gains, |bytes| bytes <= 96 * KB);
@@ -119,7 +122,10 @@ impl Throughput<'_> {
             ),
         );
         let step = self.realloc.step(What::Create, 64 * KB, 72 * KB);
-        measured.shape("S96.6.write", step.map(|step| (step < 1.0, change(step))));
+        measured.shape(
+            "S96.6.write",
+            step.map(|step| (step < 1.0 - NOISE, change(step))),
+        );
         measured.shape("S96.6.read", self.first_drop_in_reading());
         measured.shape("S96.7", self.large_files_against_the_raw_disk());
         measured.shape("S96.9", nearly_always_faster(&read, &create));
@@ -191,6 +197,43 @@ fn is_less(one: Option<f64>, other: Option<f64>) -> Option<(bool, String)> {
     ))
 }
 
+/// In the mean of sizes up to 96 KB.
+fn small_reads_differ_much(read: &[(u64, f64)]) -> Option<(bool, String)> {
+    let gain = of_sizes(read, |bytes| bytes <= 96 * KB)?;
+    Some((words::much_more(gain), change(gain)))
+}
+
+/// The largest gains in reading and in writing, against the 15 % that the authors had expected.
+fn more_than_expected((read, create): (f64, f64)) -> (bool, String) {
+    let text = format!(
+        "reading {}, writing {}, at most",
+        change(read),
+        change(create)
+    );
+    (read > 1.15 && create > 1.15, text)
+}
+
+/// Whether the largest gains, in reading and in writing, are smaller on another host.
+pub fn gains_less_on(
+    [other_realloc, other_orig]: [&Sizes; 2],
+    [realloc, orig]: [&Sizes; 2],
+) -> Option<(bool, String)> {
+    let mut holds = true;
+    let mut text = Vec::new();
+    for what in [What::Read, What::Create] {
+        let (_, there) = largest(&ratios(other_realloc, other_orig, what))?;
+        let (_, here) = largest(&ratios(realloc, orig, what))?;
+        holds &= there < here;
+        text.push(format!(
+            "{} {} against {}",
+            what.verb(),
+            change(there),
+            change(here)
+        ));
+    }
+    Some((holds, text.join(", ")))
+}
+
 /// Small files: those below the jump at 64 KB.
 fn small_differ_little(create: &[(u64, f64)]) -> Option<(bool, String)> {
     let small = create.iter().filter(|p| (16 * KB..=56 * KB).contains(&p.0));
@@ -200,10 +243,12 @@ fn small_differ_little(create: &[(u64, f64)]) -> Option<(bool, String)> {
 }
 
 fn largest_is_at(ratios: &[(u64, f64)], bytes: u64) -> Option<(bool, String)> {
-    ratios.iter().find(|(b, _)| *b == bytes)?;
     let (at, ratio) = largest(ratios)?;
+    // The paper prints whole percents: sizes that share them share the largest gain.
+    let percent = |ratio: f64| (100.0 * ratio).round();
+    let meant = self::at(ratios, bytes)?;
     Some((
-        at == bytes,
+        meant > 1.0 && percent(meant) >= percent(ratio),
         format!("{} at {}", change(ratio), size_text(at)),
     ))
 }
@@ -272,7 +317,7 @@ mod tests {
     fn curves_as_the_paper_describes_them_meet_all_it_says() {
         let (orig, realloc) = as_published();
         let verdicts = verdicts(&orig, &realloc);
-        assert_eq!(verdicts.len(), 15, "{verdicts:?}");
+        assert_eq!(verdicts.len(), 17, "{verdicts:?}");
         // Section 7 contradicts section 5.1 in two of them.
         let (open, met): (Vec<_>, Vec<_>) = verdicts.iter().partition(|v| v.1 == Verdict::Open);
         let open: Vec<&str> = open.iter().map(|v| v.0.as_str()).collect();

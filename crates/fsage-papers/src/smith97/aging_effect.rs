@@ -84,7 +84,7 @@ impl AgingEffect<'_> {
         let slightly = mean(empty.into_iter().map(|(_, ratio)| ratio));
         measured.shape(
             "S97.10.slightly",
-            slightly.map(|ratio| (ratio > 1.0, change(ratio))),
+            slightly.map(|ratio| (words::slightly_more(ratio), change(ratio))),
         );
         measured.shape("S97.F2B.worse", self.worse_when_aged());
         let aged = ratios(self.realloc_aged, self.orig_aged, What::Read);
@@ -100,7 +100,7 @@ impl AgingEffect<'_> {
         .concat();
         let slower = all.iter().filter(|(_, ratio)| *ratio < 1.0).count();
         let text = format!("at {slower} of {} sizes, both policies together", all.len());
-        (!all.is_empty()).then(|| (words::is_nearly_all(slower as f64 / all.len() as f64), text))
+        (!all.is_empty()).then_some((slower == all.len(), text))
     }
 
     fn alike_when_empty(&self) -> Option<(bool, String)> {
