@@ -353,7 +353,7 @@ mod tests {
     #[test]
     fn what_lies_in_the_band_is_met_and_what_is_missing_is_not_measured() {
         let mut measured = Measured::default();
-        // Published: 32 and 44 % more, each within a tenth of it, 0.924 within 0.03; 1.44 is what a reading was taken from.
+        // Published: 32 and 44 % more, each within a tenth of it, 0.924 within 0.03; from 44 % a reading was taken.
         measured.figure("H96.2", Some(1.35));
         measured.figure("S96.2", Some(1.50));
         measured.figure("S96.10.orig.day-1", Some(0.88));
@@ -372,7 +372,8 @@ mod tests {
     }
 
     /// Section 5.1 prints 25 % in writing and section 7 at most 16 %: 1.25 and 1.25 agree with one, 1.25 and 1.16 with
-    /// both, 2.0 with none. Of the rest one row is met, 20 times the calibrated number of files stays calibrated, and what nobody can measure so.
+    /// both, 2.0 with none. Of the rest one row is met, 20 times the calibrated number of files stays calibrated, and
+    /// what nobody can measure so.
     #[test]
     fn readings_of_one_claim_count_once_and_inputs_do_not() {
         let tally = |large: f64, most: f64| {

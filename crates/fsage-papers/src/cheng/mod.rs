@@ -19,10 +19,17 @@ use runs::{Mix, Outcome, Outcomes, Reading, Run};
 /// The file systems of the paper.
 const ORIGINAL: &str = "original";
 const MODIFIED: &str = "modified";
-/// The modified one whose cold boards have the third partition too.
-const WHOLE_DISK: &str = "modified-whole-disk";
+/// The original one on as much of the disk as the articles of the modified one have: the first partition and the
+/// reserved area, without the partition of the bulletin board system itself.
+const ORIGINAL_FIRST: &str = "original-without-third";
+/// How much of the disk that is: half of what is not the reserved area, and the area.
+const FIRST_PARTITIONS: &str = "partition=51%";
 /// The modified one without its near rule.
 const WITHOUT_NEAR: &str = "modified-without-near";
+/// The techniques of others.
+const BLOCKS: &str = "blocks";
+const ORGAN_PIPE: &str = "organ-pipe";
+const STEF: &str = "stef";
 
 /// Everything that is shown of the paper.
 ///
@@ -34,7 +41,7 @@ pub fn reproduce(
     threads: usize,
     ui: &dyn Watch,
 ) -> anyhow::Result<Reproduction> {
-    for name in [ORIGINAL, MODIFIED, WHOLE_DISK, WITHOUT_NEAR] {
+    for name in [ORIGINAL, MODIFIED, WITHOUT_NEAR, BLOCKS, ORGAN_PIPE, STEF] {
         let expected = || format!("papers/{}/run.toml: targets: expected `{name}`", paper.name);
         paper.run.targets.get(name).with_context(expected)?;
     }
@@ -90,24 +97,31 @@ impl Study<'_> {
 
     /// A run of a target as printed.
     fn run(&self, target: &str, mix: Mix, filled_percent: u64, cached: bool) -> Run {
+        let mut device = self.device(cached);
+        let (mut name, mut reading) = (target, Reading::Printed);
+        if target == ORIGINAL_FIRST {
+            (name, reading) = (ORIGINAL, Reading::AreaEmpty);
+            if device != Disk::NULL {
+                device = format!("{device},{FIRST_PARTITIONS}");
+            }
+        }
         Run {
-            spec: self.paper.run.targets[target].clone(),
-            device: self.device(cached),
+            spec: self.paper.run.targets[name].clone(),
+            device,
             mix,
             filled_percent,
-            reading: Reading::Printed,
+            reading,
             popular: None,
         }
     }
 
-    /// Targets of a chart: all of them with 75 % reads and no write cache, otherwise those of the paper in both
-    /// readings of its partitions.
+    /// Targets of a chart: all of them with 75 % reads and no write cache, otherwise those of the paper, the original
+    /// one in both readings of its partitions.
     fn targets(&self, mix: Mix, cached: bool) -> Vec<&str> {
         let all = self.paper.run.targets.keys().map(String::as_str);
-        let chosen = all.filter(|name| {
-            (mix == Mix::Reads && !cached) || [ORIGINAL, MODIFIED, WHOLE_DISK].contains(name)
-        });
-        chosen.collect()
+        let chosen = all
+            .filter(|name| (mix == Mix::Reads && !cached) || [ORIGINAL, MODIFIED].contains(name));
+        chosen.chain([ORIGINAL_FIRST]).collect()
     }
 
     /// Runs of the curves.
@@ -125,6 +139,8 @@ impl Study<'_> {
             let filled = self.plan.utilization.iter();
             runs.extend(filled.map(|&percent| self.run(target, Mix::FewWrites, percent, false)));
         }
+        let filled = self.plan.utilization.iter();
+        runs.extend(filled.map(|&percent| self.run(MODIFIED, Mix::HotReads, percent, false)));
         runs
     }
 

@@ -7,6 +7,7 @@ use super::runs::{Mix, Run};
 use super::tables::{NEVER, with_key};
 use super::{MODIFIED, ORIGINAL, Results, Study};
 use crate::figure::Sheet;
+use crate::words;
 use fsage_bench::benchmarks::Bbs;
 use fsage_bench::benchmarks::bbs::{self, ARTICLE_BYTES};
 use fsage_host::HostParams;
@@ -122,7 +123,7 @@ pub fn moving_pays(results: &Results<'_>) -> Option<(bool, String)> {
         .each_ref()
         .map(|run| results.outcomes.get(run).mean_s());
     let text = format!("{moves:.0} s, and {never:.0} s where nothing moves");
-    Some((moves < never, text))
+    Some((moves < words::SIGNIFICANTLY_LESS * never, text))
 }
 
 /// The table; none where the plan has no such articles.

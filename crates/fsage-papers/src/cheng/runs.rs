@@ -20,6 +20,8 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+/// The width of the reserved area, of the disk: key `ra` of the targets.
+pub const AREA: f64 = 0.025;
 /// Files and directories of the benchmark have numbers from here on.
 const FIRST_OWN_ID: u64 = 1 << 48;
 
@@ -32,6 +34,8 @@ pub enum Mix {
     Writes,
     /// 85 % reads: the text has mixes with 10 % writes as well.
     FewWrites,
+    /// 75 % reads, all of it on hot boards.
+    HotReads,
 }
 
 impl Mix {
@@ -44,6 +48,7 @@ impl Mix {
             Mix::Reads => "75 % reads",
             Mix::Writes => "65 % reads",
             Mix::FewWrites => "85 % reads",
+            Mix::HotReads => "75 % reads, hot boards alone",
         }
     }
 
@@ -53,6 +58,10 @@ impl Mix {
             Mix::Writes => BBS_WRITES,
             Mix::FewWrites => Bbs {
                 write_percent: 10,
+                ..BBS
+            },
+            Mix::HotReads => Bbs {
+                hot_percent: 100,
                 ..BBS
             },
         }
@@ -68,6 +77,8 @@ pub enum Reading {
     SameArticles,
     /// Old articles are neither read nor removed.
     OldUnread,
+    /// The file system has room for the reserved area too, which is empty before.
+    AreaEmpty,
 }
 
 /// One run.
@@ -229,6 +240,11 @@ impl Run {
         let room_bytes = match self.reading {
             Reading::SameArticles => made.half_free_bytes,
             Reading::Printed | Reading::OldUnread => made.outside_free_bytes,
+            Reading::AreaEmpty => {
+                let disk_bytes = disk.device(0).sectors() * SECTOR_BYTES;
+                made.outside_free_bytes
+                    .saturating_sub((disk_bytes as f64 * AREA) as u64)
+            }
         };
         let mut bbs = Bbs {
             operations: plan.operations,

@@ -182,8 +182,8 @@ fn row(kind: Kind, value: f64) -> Expected {
     }
 }
 
-/// By hand: a tenth of 58 % more is 5.8 %, of 77 % less 7.7 %; 15 % of 2.0 is 0.3; half of one below 3 and above 4 are 2.5 and 4.5; of 48 tests nine are 0.1875, whose
-/// deviation is the root of 0.1875 x 0.8125 / 48 = 0.0563.
+/// By hand: a tenth of 58 % more is 5.8 %, of 77 % less 7.7 %; 15 % of 2.0 is 0.3; half of one below 3 and above 4 are
+/// 2.5 and 4.5; of 48 tests nine are 0.1875, whose deviation is the root of 0.1875 x 0.8125 / 48 = 0.0563.
 #[test]
 fn a_band_follows_from_the_kind() {
     let ratio = row(Kind::Ratio, 1.58);

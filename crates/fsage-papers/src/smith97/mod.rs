@@ -15,6 +15,7 @@ use super::figure::Exhibit;
 use super::hot::{self, Columns, Hot, over};
 use super::layout_by_day::{self, Score};
 use super::paper::Paper;
+use super::remade::Truth;
 use super::sizes::change;
 use super::words;
 use aging_effect::AgingEffect;
@@ -53,15 +54,7 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
     let used = realloc.measures.utilization();
     measured.figure("S97.0.full", used.map(|share| 100.0 * share));
     if let Some(truth) = &bench.truth {
-        for (id, by_size, aged) in [
-            ("S97.F3", "S97.F4.alike", orig),
-            ("S97.F3.realloc", "S97.F4.alike.realloc", realloc),
-        ] {
-            truth.measure(id, aged, &mut measured);
-            measured.shape(&format!("{id}.half"), truth.first_half(aged));
-            let by_blocks = ByBlocks::of(&aged.state.fs, Blocks::All, |_| true);
-            measured.shape(by_size, truth.by_size(&by_blocks));
-        }
+        beside_truth(truth, orig, realloc, &mut measured);
     }
     measured.shape(
         "S97.F3.steady",
@@ -146,6 +139,19 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
         exhibits,
         terminal: vec!["layout-by-day", "aging-effect", "noswitch-read"],
     })
+}
+
+/// What section 3.4 says of a simulated and a real file system, with the allocator of our truth and with the baseline.
+fn beside_truth(truth: &Truth, orig: &Aged, realloc: &Aged, measured: &mut Measured) {
+    for (id, by_size, aged) in [
+        ("S97.F3", "S97.F4.alike", orig),
+        ("S97.F3.realloc", "S97.F4.alike.realloc", realloc),
+    ] {
+        truth.measure(id, aged, measured);
+        measured.shape(&format!("{id}.half"), truth.first_half(aged));
+        let by_blocks = ByBlocks::of(&aged.state.fs, Blocks::All, |_| true);
+        measured.shape(by_size, truth.by_size(&by_blocks));
+    }
 }
 
 /// What is shown of aged file systems alone: `SmartFrag`, split files, hot files.
