@@ -35,14 +35,23 @@ pub fn sized(
     let Some(capacity) = capacity else {
         return Ok(specs.to_vec());
     };
+    // Images of ext4 have blocks of 4 KiB whatever their size.
+    let is_image = |spec: &TargetSpec| spec.place.as_deref() == Some("ext4");
+    let beside_image = specs.iter().any(is_image);
     let fit = |spec: &TargetSpec| {
-        let Some(larger) = of_capacity(spec, capacity) else {
+        let Some(mut larger) = of_capacity(spec, capacity) else {
             return spec.clone();
         };
+        let is_small = spec.system() == "ext4" && capacity < SMALL_EXT4 && !spec.has("bsize");
+        if is_small && beside_image {
+            larger
+                .options
+                .push(("bsize".to_owned(), Some("4K".to_owned())));
+        }
         ui.note(&format!(
             "{spec}: no size given, so that of the workload: {larger}"
         ));
-        if spec.system() == "ext4" && capacity < SMALL_EXT4 && !spec.has("bsize") {
+        if is_small && !beside_image {
             ui.note(&format!(
                 "{larger}: below 512 MiB mkfs.ext4 makes smaller blocks and more inodes, and layouts are not those \
                  of larger ones; ext4:bsize=4K,bytes_per_inode=16K has theirs"

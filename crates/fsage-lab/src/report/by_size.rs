@@ -67,7 +67,7 @@ fn curve(
             Some(Point {
                 x: place(most, at),
                 y: Some(over.mean),
-                interval: over.interval(),
+                interval: over.interval_of_share(),
             })
         })
         .collect();

@@ -143,18 +143,18 @@ fn points(subject: &Subject, value: impl Fn(&DayRow) -> Option<f64>) -> Vec<Poin
             let values = life::independent(rows);
             // A mean of shares is a share.
             let are_shares = values.iter().all(|value| (0.0..=1.0).contains(value));
-            let within = |(low, high): (f64, f64)| {
-                if are_shares {
-                    (low.max(0.0), high.min(1.0))
-                } else {
-                    (low, high)
-                }
-            };
             let over = Over::of(values);
+            let interval = over.and_then(|over| {
+                if are_shares {
+                    over.interval_of_share()
+                } else {
+                    over.interval()
+                }
+            });
             Point {
                 x: day as f64,
                 y: over.map(|over| over.mean),
-                interval: over.and_then(|over| over.interval()).map(within),
+                interval,
             }
         })
         .collect();
@@ -196,7 +196,7 @@ fn control(subject: &Subject) -> Option<Series> {
     let point = |x: u64| Point {
         x: x as f64,
         y: Some(control.mean),
-        interval: control.interval(),
+        interval: control.interval_of_share(),
     };
     Some(Series {
         name: format!("{}, control", subject.name),

@@ -144,6 +144,12 @@ impl Over {
         (self.count > 1).then(|| self.ends())
     }
 
+    /// The same of a share, which lies between 0 and 1 however few lives there are.
+    pub fn interval_of_share(&self) -> Option<(f64, f64)> {
+        let (low, high) = self.interval()?;
+        Some((low.max(0.0), high.min(1.0)))
+    }
+
     /// Where the mean lies: by Student's t where there are enough values, else from the smallest to the largest.
     pub fn ends(&self) -> (f64, f64) {
         self.mean_interval.unwrap_or((self.low, self.high))

@@ -182,7 +182,8 @@ fn kernel(params: &Params) -> Result<String, ParamError> {
     }
     if params.regime == Regime::Default {
         let why = "a, b, c or d: no two runs of a kernel with default options are the same; means over lives compare \
-                   them: fsage compare --seeds 5 --on ext4:regime=default --on loop:ext4";
+                   them, with the pace of the replay for a clock (operations a second): fsage compare --seeds 5 --on \
+                   ext4:regime=default,rate=5000 --on loop:ext4";
         return refuse("regime", Some("default"), why);
     }
     let geometry = Geometry::mkfs(params);

@@ -155,8 +155,9 @@ fn kernel(params: &Params) -> Result<String, ParamError> {
         Regime::Strict => None,
         Regime::PerFile => Some("strict: nobody writes a real file system back file by file"),
         Regime::Default => Some(
-            "strict: no two runs of a kernel with default options are the same; means over lives compare them: \
-                 fsage compare --seeds 5 --on xfs:regime=default --on loop:xfs",
+            "strict: no two runs of a kernel with default options are the same; means over lives compare them, \
+             with the pace of the replay for a clock (operations a second): fsage compare --seeds 5 --on \
+             xfs:regime=default,rate=5000 --on loop:xfs",
         ),
     };
     if let Some(why) = why {

@@ -235,7 +235,8 @@ fn other_readings(
 /// Files of less than 32 KB, which end in a fragment or have a block more than realloc moves, against larger ones.
 fn small_files_are_fragmented(all: &ByBlocks) -> Option<(bool, String)> {
     let (small, larger) = (all.over(2..=4)?, all.over(5..=12)?);
-    Some((small < larger, format!("{small:.3} against {larger:.3}")))
+    let much_less = small < larger * words::DRAMATICALLY_LESS;
+    Some((much_less, format!("{small:.3} against {larger:.3}")))
 }
 
 /// Files of 2 to 4 MB against those of 1 to 2 MB.

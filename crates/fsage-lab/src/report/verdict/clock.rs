@@ -9,6 +9,8 @@ use fsage_target::{TargetSpec, kernel_models};
 /// The key of models that says when they write back, and its value where that is by time.
 const REGIME: &str = "regime";
 const BY_TIME: &str = "default";
+/// The key of models that replaces the times of a workload by a pace.
+const RATE: &str = "rate";
 /// The key that draws what such a model leaves to chance.
 const SEED: &str = "seed";
 
@@ -17,7 +19,7 @@ const SEED: &str = "seed";
 enum WriteBack {
     /// Of a model, at the end of each day.
     EndOfDay,
-    /// Of a model, as by a kernel that is left alone.
+    /// Of a model, as by a kernel that is left alone, by the workload's clock.
     ByTime,
     /// Of a real file system, while a workload is replayed faster than it was lived.
     Replayed,
@@ -32,6 +34,9 @@ impl WriteBack {
             return lived.then_some(WriteBack::Replayed);
         }
         let by_time = spec.value(REGIME) == Some(BY_TIME);
+        if by_time && spec.has(RATE) {
+            return None;
+        }
         spec.is_of_today().then_some(if by_time {
             WriteBack::ByTime
         } else {
@@ -80,13 +85,14 @@ pub fn mixed(group: &Group) -> Option<Finding> {
 
 /// That all data went to disk otherwise than by a kernel that lives through these days.
 pub fn findings(group: &Group) -> Vec<Finding> {
-    let end_of_day = match with(group, WriteBack::ByTime)[..] {
+    let by_time = with(group, WriteBack::ByTime);
+    let end_of_day = match by_time[..] {
         [] => end_of_day(&with(group, WriteBack::EndOfDay)),
         _ => None,
     };
     let texts = end_of_day
         .into_iter()
-        .chain(replayed(&with(group, WriteBack::Replayed)));
+        .chain(replayed(&with(group, WriteBack::Replayed), &by_time));
     texts
         .map(|text| finding(text, Tone::Neutral, "decay"))
         .collect()
@@ -112,14 +118,22 @@ fn end_of_day(all: &[&Subject]) -> Option<String> {
     ))
 }
 
-fn replayed(replayed: &[&Subject]) -> Option<String> {
+fn replayed(replayed: &[&Subject], by_time: &[&Subject]) -> Option<String> {
     let first = TargetSpec::parse(&replayed.first()?.spec).ok()?;
     let model = first
         .place
         .filter(|system| kernel_models().contains(&system.as_str()));
-    let model = model.map_or_else(String::new, |system| {
-        format!(" The model lives by the workload's clock: --on {system}:{REGIME}={BY_TIME}.")
-    });
+    let model = match model {
+        None => String::new(),
+        Some(_) if !by_time.is_empty() => format!(
+            " {} lived by the workload's clock: that is part of the difference, and {RATE}=N, the operations a second of \
+             the replay, takes it away.",
+            names(by_time)
+        ),
+        Some(system) => {
+            format!(" The model lives by the workload's clock: --on {system}:{REGIME}={BY_TIME}.")
+        }
+    };
     Some(format!(
         "{} lived these days as fast as they could be replayed, so that delayed allocation may have seen all that a day \
          wrote at once. A kernel to which they really happen writes back every 30 seconds, and decays more.{model}",

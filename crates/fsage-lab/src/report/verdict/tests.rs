@@ -548,7 +548,11 @@ fn who_skipped_more_than_the_others_is_not_ranked_among_them() {
         all.iter().all(|text| !text.contains("decayed least")),
         "{all:?}"
     );
-    assert!(all[0].ends_with("and is not ranked: a larger size= gives it room."), "{}", all[0]);
+    assert!(
+        all[0].ends_with("and is not ranked: a larger size= gives it room."),
+        "{}",
+        all[0]
+    );
 }
 
 /// A target with a specification that days say something of.
@@ -578,6 +582,11 @@ fn when_data_went_to_disk_is_said() {
     assert!(last(&["loop:ext4,size=1G"]).iter().any(|text| {
         text.ends_with("The model lives by the workload's clock: --on ext4:regime=default.")
     }));
+    let beside = |model: &str| last(&["loop:ext4,size=1G", model]).join(" ");
+    assert!(
+        beside("ext4:regime=default").contains("rate=N, the operations a second of the replay")
+    );
+    assert!(!beside("ext4:regime=default,rate=5000").contains("rate=N"));
     // Nothing is delayed by the file systems of the nineties, and by time is as it is.
     for quiet in [&["ffs", "lfs"][..], &["ext4:regime=default"]] {
         assert!(

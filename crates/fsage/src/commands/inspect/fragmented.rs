@@ -26,7 +26,8 @@ struct Fragmented {
 /// A block, cylinder or allocation group.
 #[derive(Debug, Default, PartialEq, Serialize)]
 struct Group {
-    group: u64,
+    /// From 0.
+    number: u64,
     /// Share of it that is not free.
     used: f64,
     free_bytes: u64,
@@ -79,8 +80,8 @@ fn groups(layout: &dyn Layout) -> Option<Vec<Group>> {
     }
     let of = |physical_bytes: u64| physical_bytes / bytes;
     let mut groups: Vec<Group> = (0..geometry.size_bytes.div_ceil(bytes))
-        .map(|group| Group {
-            group,
+        .map(|number| Group {
+            number,
             ..Group::default()
         })
         .collect();
@@ -110,7 +111,7 @@ fn groups(layout: &dyn Layout) -> Option<Vec<Group>> {
         }
     });
     for group in &mut groups {
-        let size = bytes.min(geometry.size_bytes - group.group * bytes);
+        let size = bytes.min(geometry.size_bytes - group.number * bytes);
         group.used = 1.0 - group.free_bytes as f64 / size as f64;
     }
     Some(groups)
@@ -173,7 +174,7 @@ pub fn print_groups(layout: &dyn Layout, as_json: bool) -> anyhow::Result<()> {
             files => format!("{:.2}", group.pieces as f64 / files as f64),
         };
         shown.add_row([
-            group.group.to_string(),
+            group.number.to_string(),
             format!("{:.0} %", group.used * 100.0),
             human(group.free_bytes),
             human(group.largest_free_bytes),
