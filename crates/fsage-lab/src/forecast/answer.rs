@@ -62,17 +62,22 @@ pub fn quantiles(days: &[Option<u64>]) -> (Option<u64>, Option<u64>, Option<u64>
 
 impl Answer {
     /// Sums up the days on which lives crossed a limit, of which so many days were looked at. An interval is claimed
-    /// unless there is a reason not to.
+    /// unless there is a reason not to. Of a past that came to a slower pace than its mean one, by so many times, it
+    /// reaches to where the latest life would be at that pace.
     pub(super) fn new(
         limit: &Limit,
         now: Option<f64>,
         days: &[Option<u64>],
         horizon: u64,
         no_interval: Option<&str>,
+        slowed: f64,
         date: impl Fn(u64) -> Option<String>,
     ) -> Answer {
         let already = now.is_some_and(|now| limit.has_course() && limit.is_crossed(now));
         let (median_day, low_day, high_day) = quantiles(days);
+        let later =
+            |day: u64| Some((day as f64 * slowed).ceil()).filter(|&day| day <= horizon as f64);
+        let high_day = high_day.and_then(later).map(|day| day as u64);
         let earned = |day: Option<u64>| day.filter(|_| no_interval.is_none());
         let (low_day, high_day) = (earned(low_day), earned(high_day));
         let mut answer = Answer {
@@ -197,7 +202,7 @@ mod tests {
 
     fn answer(days: &[Option<u64>], no_interval: Option<&str>) -> Answer {
         let limit = "free=5%".parse().expect("a limit");
-        Answer::new(&limit, Some(0.2), days, 100, no_interval, |day| {
+        Answer::new(&limit, Some(0.2), days, 100, no_interval, 1.0, |day| {
             Some(format!("day {day}"))
         })
     }
@@ -245,6 +250,22 @@ mod tests {
         assert_eq!(
             all.sentence,
             "Free space under 5.0 %: in 49 days (90 % interval: 40 to 58), about day 49."
+        );
+    }
+
+    /// Lives cross it from day 21 to day 39; at half the pace the latest would on day 78, and at a third not in 100.
+    #[test]
+    fn a_past_that_slowed_reaches_later() {
+        let days: Vec<Option<u64>> = (0..19).map(|n| Some(21 + n)).collect();
+        let limit = "free=5%".parse().expect("a limit");
+        let high = |slowed| {
+            let found = Answer::new(&limit, Some(0.2), &days, 100, None, slowed, |_| None);
+            assert_eq!((found.median_day, found.low_day), (Some(30), Some(21)));
+            found.high_day
+        };
+        assert_eq!(
+            [1.0, 2.0, 3.0, f64::INFINITY].map(high),
+            [Some(39), Some(78), None, None]
         );
     }
 

@@ -625,7 +625,9 @@ fn summed(
         let day = i64::try_from(day).unwrap_or(i64::MAX);
         past.has_dates().then(|| past.learned.date_after(day))
     };
-    let no_interval = past.observed().no_interval();
+    let observed = past.observed();
+    let no_interval = observed.no_interval();
+    let slowed = observed.slowed().unwrap_or(1.0);
     let limits = limits.iter().enumerate();
     limits
         .map(|(place, limit)| {
@@ -634,7 +636,8 @@ fn summed(
                 .map(|life| crossing(life, place, limit, horizon))
                 .collect();
             let now = ground.now().and_then(|row| row.values[place]);
-            let mut answer = Answer::new(limit, now, &days, horizon, no_interval.as_deref(), date);
+            let why = no_interval.as_deref();
+            let mut answer = Answer::new(limit, now, &days, horizon, why, slowed, date);
             answer.at_end = at_end(lives, place, limit, &days);
             answer
         })

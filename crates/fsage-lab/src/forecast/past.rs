@@ -183,6 +183,18 @@ impl Observed {
         self.days >= FEW_DAYS && grown > FILLED_UP * self.used_bytes as f64 && slowed
     }
 
+    /// How many times longer something takes at the pace it came to than at its mean one, where it has filled up; at a
+    /// standstill forever.
+    pub fn slowed(&self) -> Option<f64> {
+        let last = self.growth_by_half[1].min(self.growth_lately);
+        let times = if last > 0.0 {
+            self.growth_bytes_per_day / last
+        } else {
+            f64::INFINITY
+        };
+        self.has_filled_up().then_some(times)
+    }
+
     /// Why a forecast from it is not to be trusted, and where it is less so.
     pub fn doubts(&self, horizon: u64) -> Vec<String> {
         let mut doubts = Vec::new();
@@ -203,8 +215,8 @@ impl Observed {
         if self.has_filled_up() {
             doubts.push(format!(
                 "it grew by {} and only {} in the second half of the days, {} in the last quarter: it may have been \
-                 filling up, and have come to its level, as a cache does at its limit; begin with the nights since \
-                 then",
+                 filling up, and have come to its level, as a cache does at its limit, so that intervals reach to \
+                 the day that the last pace gives; begin with the nights since then",
                 super::a_day(self.growth_bytes_per_day),
                 super::a_day(self.growth_by_half[1]),
                 super::a_day(self.growth_lately),
