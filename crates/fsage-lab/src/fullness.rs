@@ -213,8 +213,8 @@ pub fn limit_of_all(all: &[Fullness]) -> Option<String> {
         .all(|((_, level), of)| of.levels.last() == Some(*level))
     {
         return Some(format!(
-            "In short: no limit was found up to {}, the fullest that all of them were tried at: {what} loses less than a \
-             tenth, and all of the workload has room{large}.",
+            "In short: no limit was found up to {}, the fullest that all of them were tried at: {what} loses less than \
+             a tenth, and all of the workload has room{large}.",
             percent(least.1.utilization)
         ));
     }
@@ -458,8 +458,8 @@ pub fn print(out: &mut impl Write, all: &[Fullness]) -> io::Result<()> {
     }
     writeln!(
         out,
-        "\nHow full it was on its fullest day, metadata and what is kept for files to grow included; aged / control is of \
-         {}.\n",
+        "\nHow full it was on its fullest day, metadata and what is kept for files to grow included; aged / control is \
+         of {}.\n",
         first.what()
     )?;
     writeln!(out, "{table}")
@@ -588,16 +588,16 @@ mod tests {
             ])
             .as_deref(),
             Some(
-                "In short: one limit for all is 81 %, by hot-files read and room for all of the workload (ext4 81 % and \
-                 xfs 85 %)."
+                "In short: one limit for all is 81 %, by hot-files read and room for all of the workload (ext4 81 % \
+                 and xfs 85 %)."
             )
         );
         // Above nine tenths a level has no room for large extents.
         assert_eq!(
             said(vec![same(160, 0.60, 0), same(120, 0.92, 0)]).as_deref(),
             Some(
-                "In short: one limit for all is 81 %, by hot-files read and room for all of the workload (ext4 81 % and \
-                 xfs 92 %); where files are large, 60 % for xfs's sake."
+                "In short: one limit for all is 81 %, by hot-files read and room for all of the workload (ext4 81 % \
+                 and xfs 92 %); where files are large, 60 % for xfs's sake."
             )
         );
         let all = [

@@ -8,7 +8,7 @@
 //! | slightly more, modest | up to 15 % more | as slightly less |
 //! | marginally more | up to 5 % more | as nearly the same, from one side |
 //! | large, dramatic, much, precipitous | by more than 15 % | what is no longer comparable |
-//! | nearly the same, marginal, no effect, low cost | within 5 %; of layout scores 0.03 | a third of what is still comparable |
+//! | nearly the same, marginal, no effect, low cost | within 5 %; layout scores 0.03 | a third of comparable |
 //! | significant, effective, noticeable | by more than 5 % | what is no longer no effect |
 //! | improves, reduces, drops | by more than the paper's runs differ, 5 % if it prints that of none | 3 % is "modest" |
 //! | nearly all; hardly any, rarely | nine of ten; one of ten | |
@@ -23,9 +23,9 @@ use std::ops::RangeInclusive;
 /// measurement ("within 15 %", section 4).
 pub const AGREEMENT: f64 = 0.15;
 
-/// A step of the last digit of a round figure that is no zero, and five of it where that is a five behind another digit:
-/// 20 goes by tens, 7 by ones, 25 by fives, 4.5 by halves, 1,500 by five hundreds. Of a range, the smaller step of both
-/// ends.
+/// A step of the last digit of a round figure that is no zero, and five of it where that is a five behind another
+/// digit: 20 goes by tens, 7 by ones, 25 by fives, 4.5 by halves, 1,500 by five hundreds. Of a range, the smaller step
+/// of both ends.
 pub fn step(value: f64, upper: Option<f64>) -> f64 {
     let of = |value: f64| {
         // The shortest digits that are this number: 2.5e1.

@@ -1,6 +1,6 @@
 //! Targets in the sizes in which a workload fills wanted shares of them.
 
-use super::lived::live;
+use super::lived::{Lived, live};
 use super::sizes::{SAYS_SIZE, in_units};
 use super::{Most, most};
 use crate::error::{Context, bail};
@@ -21,7 +21,7 @@ const CORRECTIONS: usize = 3;
 const LIVES: usize = 3;
 const CLOSE: f64 = 0.01;
 /// How full a target gets that had no room for a workload in the workload's own size.
-const ROOMY_PERCENT: u8 = 90;
+const ROOMY_PERCENT: u8 = 85;
 /// Below this part of the data space all files of a workload have room.
 const HAS_ROOM: f64 = 0.7;
 /// Blocks of real file systems, and of most models.
@@ -35,9 +35,9 @@ const IN_MIB: u64 = 128 << 20;
 const NO_SIZE: &str = "the size of a directory's file system is what it is; --fill needs targets that it can make, as \
                        loop:ext4";
 
-/// Each target in the sizes in which a workload takes these percentages of the data space at the end of its fullest day.
-/// Files are known in whole blocks; what metadata and preallocation take is found by living the workload on models, of
-/// loop images on the model of their file system. Where no model is, a target becomes fuller by that.
+/// Each target in the sizes in which a workload takes these percentages of the data space at the end of its fullest
+/// day. Files are known in whole blocks; what metadata and preallocation take is found by living the workload on
+/// models, of loop images on the model of their file system. Where no model is, a target becomes fuller by that.
 ///
 /// # Errors
 /// The workload cannot be read again; a target has a size, or can have none; one of that size cannot be made.
@@ -104,9 +104,12 @@ fn as_lived(
         let mut still_open = Vec::new();
         for ((at, spec), lived) in open.into_iter().zip(&specs).zip(lived) {
             let share = f64::from(percents[at]) / 100.0;
-            let Some(lived) = lived
-                .filter(|lived| (lived.utilization - share).abs() >= CLOSE || lived.no_room > 0)
-            else {
+            let off = |lived: &Lived| match lived.no_room {
+                0 => (lived.utilization - share).abs() >= CLOSE,
+                // What keeps a reserve never gets as full, however small it is.
+                _ => lived.utilization > share,
+            };
+            let Some(lived) = lived.filter(off) else {
                 continue;
             };
             let wanted = data_bytes(spec)? as f64 * lived.utilization / share;

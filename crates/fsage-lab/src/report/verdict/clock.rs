@@ -75,8 +75,8 @@ pub fn mixed(group: &Group) -> Option<Finding> {
         _ => ("write", "do so"),
     };
     let text = format!(
-        "{} {writes} back at the end of each day, as no kernel does that is left alone; {} {do_so} by time, as it would: \
-         part of the difference is that.",
+        "{} {writes} back at the end of each day, as no kernel does that is left alone; {} {do_so} by time, as it \
+         would: part of the difference is that.",
         names(&end_of_day),
         names(&by_time)
     );
@@ -126,8 +126,8 @@ fn replayed(replayed: &[&Subject], by_time: &[&Subject]) -> Option<String> {
     let model = match model {
         None => String::new(),
         Some(_) if !by_time.is_empty() => format!(
-            " {} lived by the workload's clock: that is part of the difference, and {RATE}=N, the operations a second of \
-             the replay, takes it away.",
+            " {} lived by the workload's clock: that is part of the difference, and {RATE}=N, the operations a second \
+             of the replay, takes it away.",
             names(by_time)
         ),
         Some(system) => {
@@ -135,8 +135,8 @@ fn replayed(replayed: &[&Subject], by_time: &[&Subject]) -> Option<String> {
         }
     };
     Some(format!(
-        "{} lived these days as fast as they could be replayed, so that delayed allocation may have seen all that a day \
-         wrote at once. A kernel to which they really happen writes back every 30 seconds, and decays more.{model}",
+        "{} lived these days as fast as they could be replayed, so that delayed allocation may have seen all that a \
+         day wrote at once. A kernel to which they really happen writes back every 30 seconds, and decays more.{model}",
         names(replayed)
     ))
 }
@@ -170,8 +170,8 @@ pub fn one_system(group: &Group) -> Option<Finding> {
             (least.min(score), most.max(score))
         });
     let text = format!(
-        "These are {} draws of one file system, {system}: its layout score ends between {least:.3} and {most:.3}. Which \
-         of them is ahead is chance; whatever is compared with it has to differ by more.",
+        "These are {} draws of one file system, {system}: its layout score ends between {least:.3} and {most:.3}. \
+         Which of them is ahead is chance; whatever is compared with it has to differ by more.",
         scores.len()
     );
     Some(finding(text, Tone::Neutral, "decay"))

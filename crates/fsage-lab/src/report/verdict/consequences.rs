@@ -221,8 +221,8 @@ fn alike(compared: &Compared, fastest: &Fastest) -> String {
     }
 }
 
-/// Whether it is known that two targets differ little, though not which of them is the faster one: not of what ran once,
-/// nor of two lives, which are too few.
+/// Whether it is known that two targets differ little, though not which of them is the faster one: not of what ran
+/// once, nor of two lives, which are too few.
 fn is_narrow(compared: &Compared, fastest: &Fastest) -> bool {
     let (low, high) = fastest.ends;
     let has_few = |(_, ratio): &(String, Ratio)| ratio.is_single || ratio.lives == 2;
