@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbors_are_one_piece_and_the_worst_come_first() {
+    fn neighbors_are_a_single_piece_and_the_worst_come_first() {
         let worst = worst(&layout(), 5);
         let found: Vec<(u64, u64)> = worst.iter().map(|file| (file.inode, file.pieces)).collect();
         assert_eq!(found, [(12, 3)]);
