@@ -179,6 +179,24 @@ pub struct Run {
     pub length_bytes: u64,
 }
 
+impl Run {
+    /// The run in parts, cut at multiples of so many bytes: a part for each group that it lies in.
+    pub fn cut_at_multiples(self, bytes: u64) -> impl Iterator<Item = Run> {
+        let bytes = bytes.max(1);
+        let end = self.start_bytes + self.length_bytes;
+        let mut start_bytes = self.start_bytes;
+        std::iter::from_fn(move || {
+            let length_bytes = end.min((start_bytes / bytes + 1) * bytes) - start_bytes;
+            let part = Run {
+                start_bytes,
+                length_bytes,
+            };
+            start_bytes += length_bytes;
+            (length_bytes > 0).then_some(part)
+        })
+    }
+}
+
 /// Sizes of a file system that do not change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Geometry {

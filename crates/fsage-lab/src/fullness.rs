@@ -163,10 +163,8 @@ pub fn of_verdicts(verdicts: &[Verdict]) -> Vec<Fullness> {
 
 /// The specification of a target without its size; `None` where it has none.
 pub(crate) fn without_size(spec: &str) -> Option<String> {
-    let mut spec = TargetSpec::parse(spec).ok()?;
-    let before = spec.options.len();
-    spec.options.retain(|(key, _)| key != "size");
-    (spec.options.len() < before).then(|| spec.to_string())
+    let spec = TargetSpec::parse(spec).ok()?;
+    spec.has("size").then(|| spec.without("size").to_string())
 }
 
 impl Level {

@@ -119,9 +119,9 @@ fn repeated(group: &Group) -> Option<(Paper, Vec<(&'static str, &Subject)>)> {
 
 /// A target with its policy named, and its keys in order.
 fn parsed(spec: &str) -> Option<TargetSpec> {
-    let mut spec = TargetSpec::parse(spec).ok()?;
-    let policy = spec.policy()?.name;
-    spec.options.retain(|(key, _)| key != "policy");
+    let given = TargetSpec::parse(spec).ok()?;
+    let policy = given.policy()?.name;
+    let mut spec = given.without("policy");
     spec.options
         .push(("policy".to_owned(), Some(policy.to_owned())));
     spec.options.sort();

@@ -187,6 +187,14 @@ impl TargetSpec {
         value.as_deref()
     }
 
+    /// The same target without a key.
+    #[must_use]
+    pub fn without(&self, key: &str) -> TargetSpec {
+        let mut spec = self.clone();
+        spec.options.retain(|(known, _)| known != key);
+        spec
+    }
+
     /// The parameters of a model, by its parser: `spec.params(ffs::Params::from_options)`. The keys of a layer over it
     /// are left out.
     ///

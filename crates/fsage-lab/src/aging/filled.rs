@@ -139,16 +139,18 @@ pub fn roomy(
     if workload == Path::new("-") {
         return Ok(sized);
     }
-    let may_grow = |spec: &TargetSpec| {
-        let is_free = SAYS_SIZE.iter().all(|key| !spec.has(key));
-        is_free && block_bytes(spec).is_ok() && data_bytes(spec).is_ok()
-    };
-    let free: Vec<usize> = (0..given.len())
-        .filter(|&at| may_grow(&given[at]))
-        .collect();
+    let is_free = |spec: &TargetSpec| SAYS_SIZE.iter().all(|key| !spec.has(key));
+    // What has no size of its own, as a directory, cannot grow.
+    let rooms = given.iter().zip(&sized).enumerate();
+    let rooms = rooms.filter(|(_, (given, _))| is_free(given));
+    let (free, rooms): (Vec<usize>, Vec<u64>) = rooms
+        .filter_map(|(at, (_, sized))| Some((at, data_bytes(sized).ok()?)))
+        .unzip();
+    if free.is_empty() {
+        return Ok(sized);
+    }
     let most = most(workload, BLOCK_BYTES, ui)?.bytes as f64;
-    let rooms: crate::Result<Vec<u64>> = free.iter().map(|&at| data_bytes(&sized[at])).collect();
-    if rooms?.iter().all(|&room| most <= room as f64 * HAS_ROOM) {
+    if rooms.iter().all(|&room| most <= room as f64 * HAS_ROOM) {
         return Ok(sized);
     }
     let specs: Vec<TargetSpec> = free.iter().map(|&at| sized[at].clone()).collect();
@@ -161,7 +163,7 @@ pub fn roomy(
         .collect();
     let mut larger = 0;
     for &(at, _) in &without {
-        let bare = without_size(&sized[at]);
+        let bare = sized[at].without("size");
         let now = super::sizes::bytes_of(&sized[at]).unwrap_or_default();
         let found = as_lived(workload, &bare, vec![now], &[ROOMY_PERCENT], ui)?;
         larger = larger.max(found[0]);
@@ -171,7 +173,7 @@ pub fn roomy(
     }
     let mut all = sized.clone();
     for &at in &free {
-        all[at] = with_size(&without_size(&sized[at]), larger);
+        all[at] = with_size(&sized[at].without("size"), larger);
     }
     for (at, no_room) in without {
         ui.note(&format!(
@@ -181,12 +183,6 @@ pub fn roomy(
         ));
     }
     Ok(all)
-}
-
-fn without_size(spec: &TargetSpec) -> TargetSpec {
-    let mut spec = spec.clone();
-    spec.options.retain(|(key, _)| key != "size");
-    spec
 }
 
 /// The sizes of a target, and the target with as many inodes as files need in the smallest of them, where `mkfs` makes
@@ -213,7 +209,7 @@ fn with_inodes(
             break;
         }
         let value = in_units(bytes);
-        fixed.options.retain(|(key, _)| key != KEY);
+        fixed = fixed.without(KEY);
         fixed.options.push((KEY.to_owned(), Some(value.clone())));
         sizes = in_shares(&fixed, most, percents)?;
         denser = Some(value);

@@ -571,8 +571,7 @@ const MIB: u64 = 1 << 20;
 fn larger(target: &TargetSpec) -> Option<TargetSpec> {
     let bytes = bytes_of(target)?;
     let more = (bytes.saturating_mul(11) / 10).div_ceil(MIB);
-    let mut spec = target.clone();
-    spec.options.retain(|(key, _)| key != "size");
+    let mut spec = target.without("size");
     spec.options
         .insert(0, ("size".to_owned(), Some(format!("{more}M"))));
     let makes_sense = match spec.real() {

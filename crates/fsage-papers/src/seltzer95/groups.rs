@@ -29,20 +29,14 @@ impl Halves {
     pub fn of(free: &[Run], group_bytes: u64) -> Halves {
         let half_bytes = (group_bytes / 2).max(1);
         let mut halves = Halves::default();
-        for run in free {
-            let (mut at, end) = (run.start_bytes, run.start_bytes + run.length_bytes);
-            while at < end {
-                let number = at / half_bytes;
-                let next = end.min((number + 1) * half_bytes);
-                let half = if number.is_multiple_of(2) {
-                    &mut halves.first
-                } else {
-                    &mut halves.second
-                };
-                half.bytes += next - at;
-                half.runs += 1;
-                at = next;
-            }
+        for part in free.iter().flat_map(|run| run.cut_at_multiples(half_bytes)) {
+            let half = if (part.start_bytes / half_bytes).is_multiple_of(2) {
+                &mut halves.first
+            } else {
+                &mut halves.second
+            };
+            half.bytes += part.length_bytes;
+            half.runs += 1;
         }
         halves
     }

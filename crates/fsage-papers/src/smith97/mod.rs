@@ -24,6 +24,9 @@ use noswitch::NoSwitch;
 use smartfrag::SmartFrag;
 use split_files::{Split, of};
 
+/// What one run may differ from the next: the deviations of the paper are below it.
+const NOISE: f64 = 0.01;
+
 /// The targets that are aged.
 const AGED: [&str; 8] = [
     "orig",

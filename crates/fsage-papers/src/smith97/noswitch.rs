@@ -1,5 +1,6 @@
 //! `NoSwitch`: a file stays in its cylinder group at the first indirect block.
 
+use super::NOISE;
 use crate::comparison::Measured;
 use crate::figure::{Exhibit, Figure, Published};
 use crate::paper::Paper;
@@ -10,8 +11,6 @@ use fsage_report::svg::Axis;
 
 const KB: u64 = 1 << 10;
 const MB: u64 = 1 << 20;
-/// What one run may differ from the next: the deviations of the paper are below it.
-const NOISE: f64 = 0.01;
 
 /// The baseline and `NoSwitch`, empty and aged.
 #[derive(Clone, Copy)]

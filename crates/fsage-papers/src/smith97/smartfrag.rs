@@ -1,5 +1,6 @@
 //! `SmartFrag`: the fragment at the end of a file follows its predecessor (figures 7 and 8).
 
+use super::NOISE;
 use crate::comparison::Measured;
 use crate::figure::{Exhibit, Figure};
 use crate::sizes::{Sizes, What, change, mean, ratios};
@@ -9,8 +10,6 @@ use fsage_report::svg::Axis;
 
 const KB: u64 = 1 << 10;
 const BLOCK: u64 = 8 * KB;
-/// What one run may differ from the next: the deviations of the paper are below it.
-const NOISE: f64 = 0.01;
 
 /// Small files on the aged file systems, size by size.
 pub struct SmartFrag<'a> {

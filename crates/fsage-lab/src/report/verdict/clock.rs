@@ -148,13 +148,11 @@ pub fn one_system(group: &Group) -> Option<Finding> {
         return None;
     };
     let without_seed = |subject: &Subject| {
-        let mut spec = TargetSpec::parse(&subject.spec).ok()?;
-        let given = spec.options.len();
-        spec.options.retain(|(key, _)| key != SEED);
-        Some((spec.to_string(), spec.options.len() < given))
+        let spec = TargetSpec::parse(&subject.spec).ok()?;
+        Some(spec.without(SEED).to_string())
     };
-    let (system, _) = without_seed(first)?;
-    let is_one = |other: &Subject| without_seed(other).is_some_and(|(other, _)| other == system);
+    let system = without_seed(first)?;
+    let is_one = |other: &Subject| without_seed(other).as_ref() == Some(&system);
     if others.is_empty() || !others.iter().all(is_one) {
         return None;
     }

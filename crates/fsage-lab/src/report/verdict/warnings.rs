@@ -252,7 +252,7 @@ enum Trims {
 }
 
 fn trims(spec: &str) -> Trims {
-    let Ok(mut spec) = TargetSpec::parse(spec) else {
+    let Ok(spec) = TargetSpec::parse(spec) else {
         return Trims::No;
     };
     let Some((key, value)) = spec.entry().and_then(|entry| entry.trims_with) else {
@@ -261,7 +261,7 @@ fn trims(spec: &str) -> Trims {
     if spec.pairs().contains(&(key, Some(value))) {
         return Trims::Already;
     }
-    spec.options.retain(|(given, _)| given != key);
+    let mut spec = spec.without(key);
     spec.options.push((key.to_owned(), Some(value.to_owned())));
     Trims::With(spec.to_string())
 }

@@ -100,14 +100,11 @@ fn groups(layout: &dyn Layout) -> Option<Vec<Group>> {
     });
     layout.visit_free(&mut |run| {
         // A run that goes over the end of a group is one run in each.
-        let (mut start, end) = (run.start_bytes, run.start_bytes + run.length_bytes);
-        while start < end {
-            let here = end.min((of(start) + 1) * bytes) - start;
-            if let Some(group) = groups.get_mut(of(start) as usize) {
-                group.free_bytes += here;
-                group.largest_free_bytes = group.largest_free_bytes.max(here);
+        for part in run.cut_at_multiples(bytes) {
+            if let Some(group) = groups.get_mut(of(part.start_bytes) as usize) {
+                group.free_bytes += part.length_bytes;
+                group.largest_free_bytes = group.largest_free_bytes.max(part.length_bytes);
             }
-            start += here;
         }
     });
     for group in &mut groups {
