@@ -275,6 +275,14 @@ pub struct Method {
     pub rules: Rules,
     /// The file system of which snapshots are taken.
     pub truth: String,
+    /// Files that live for less than a day are drawn from a week of the truth; without, the workload has only what
+    /// snapshots show.
+    #[serde(default = "yes")]
+    pub short_lived: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// The sequential benchmark.

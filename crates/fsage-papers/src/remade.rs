@@ -64,7 +64,7 @@ pub struct Truth {
 }
 
 /// Ages the file system of the truth with `from`, takes its snapshots, and makes the workload `to` of them by the rules
-/// of a paper. Short-lived files are drawn from a week in the middle of the truth.
+/// of a paper. Short-lived files are drawn from a week in the middle of the truth, unless the method is without.
 ///
 /// # Errors
 /// The file system of the truth is no model; a file cannot be read or written; an interrupt.
@@ -97,7 +97,7 @@ pub fn make(
         placement: Some(Placement::Groups),
         ..Options::default()
     };
-    let short_lived = (!pool.is_empty()).then(|| ShortLived {
+    let short_lived = (method.short_lived && !pool.is_empty()).then(|| ShortLived {
         pool: &pool,
         draws: method.rules.draws(a_day),
     });

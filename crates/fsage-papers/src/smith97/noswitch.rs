@@ -113,14 +113,8 @@ impl NoSwitch<'_> {
             (self.noswitch_aged, self.realloc_aged),
         ]
         .map(|(noswitch, realloc)| ratios(noswitch, realloc, What::Create));
-        for (id, gains) in [
-            ("S97.3.empty", &empty),
-            ("S97.3.aged", &aged),
-            ("S97.3.empty.write", &empty_writes),
-            ("S97.3.aged.write", &aged_writes),
-        ] {
-            measured.figure(id, at(gains, 104 * KB));
-        }
+        measured.figure("S97.3.empty", at(&empty, 104 * KB));
+        measured.figure("S97.3.aged", at(&aged, 104 * KB));
         measured.shape(
             "S97.4.both",
             always_faster_at_104_kb(&[&empty, &empty_writes, &aged, &aged_writes]),
