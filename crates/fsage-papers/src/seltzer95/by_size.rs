@@ -117,7 +117,8 @@ impl BySize {
         measured.shape("S95.7.drop", self.deletes_drop());
         let ratios = ratios(lfs, m8r0, Unit::Files, "delete", LARGE..);
         measured.figure("S95.7.large", mean(ratios.into_iter().map(|(_, r)| r)));
-        measured.shape("S95.8", self.small_writes());
+        measured.shape("S95.8", self.small_writes("create"));
+        measured.shape("S95.8.overwrite", self.small_writes("overwrite"));
         self.measure_large(measured);
     }
 
@@ -310,8 +311,8 @@ impl BySize {
     }
 
     /// 43 to 65 % of the bandwidth at every size below 64 KB.
-    fn small_writes(&self) -> Option<(bool, String)> {
-        let sizes = self.systems.lfs.all(Unit::Megabytes, "create");
+    fn small_writes(&self, phase: &'static str) -> Option<(bool, String)> {
+        let sizes = self.systems.lfs.all(Unit::Megabytes, phase);
         let small = sizes.into_iter().filter(|(bytes, _)| *bytes < 64 * KB);
         let small: Vec<(u64, f64)> = small
             .map(|(bytes, rate)| (bytes, rate / self.bandwidth))
@@ -519,7 +520,7 @@ mod tests {
         assert_eq!(holds(by_size.deletes_drop()), Some(false));
         assert_eq!(holds(by_size.small_deletes()), Some(true));
         assert_eq!(holds(by_size.cpc_costs_a_rotation()), Some(true));
-        let (small, text) = by_size.small_writes().unwrap();
+        let (small, text) = by_size.small_writes("create").unwrap();
         assert!(!small && text == "20 to 50 %", "{text}");
         assert_eq!(by_size.log_overwrites_faster(), None);
         assert_eq!(large(log, "create"), None);
