@@ -18,7 +18,7 @@ mod text;
 
 pub use defrag::Way;
 pub use text::{answer, print, sentences};
-pub(crate) use text::{name, phase, speed};
+pub(crate) use text::{lost_room, name, phase, speed};
 
 use crate::benching::{self, PhaseRatio, Plan};
 use crate::days::DayRow;
@@ -29,7 +29,7 @@ use crate::watch::Watch;
 use fsage_bench::{Command, Says};
 use fsage_core::Event;
 use fsage_durable::{FolderLock, make_folders};
-use fsage_metrics::{free_space, pieces};
+use fsage_metrics::{files, free_space, pieces};
 use fsage_real::Place;
 use fsage_target::TargetSpec;
 use serde::{Deserialize, Serialize};
@@ -137,6 +137,14 @@ pub struct Stage {
     pub fragmented_files: Option<f64>,
     /// Free space in runs of 1 MiB or more, in bytes.
     pub free_in_1m_runs_bytes: Option<f64>,
+    /// Extents of 1 MiB that can still be placed.
+    pub placeable_1m: Option<f64>,
+    /// Share of the data space in use.
+    pub utilization: Option<f64>,
+    /// Regular files.
+    pub files: Option<f64>,
+    /// Their lengths, added up.
+    pub file_bytes: Option<f64>,
     /// Operations that were not done while it lived on.
     pub skipped: u64,
     /// What the treatment took.
@@ -244,6 +252,10 @@ impl Stage {
             pieces_per_file: layout.value(&pieces::PER_FILE),
             fragmented_files: layout.value(&pieces::FRAGMENTED_FILES),
             free_in_1m_runs_bytes: layout.value(&free_space::BYTES_IN_1M_RUNS),
+            placeable_1m: layout.value(&free_space::PLACEABLE_1M),
+            utilization: layout.value(&files::UTILIZATION),
+            files: layout.value(&files::FILES),
+            file_bytes: layout.value(&files::FILE_BYTES),
             skipped: 0,
             cost: None,
             speeds: Vec::new(),

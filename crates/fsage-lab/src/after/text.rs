@@ -3,15 +3,24 @@
 use super::{Cost, Outcome, Speed, Stage};
 use crate::benching::{digits, with_ends};
 use crate::fullness;
-use crate::report::words::{counted, size, thousands};
+use crate::report::words::{counted, percent, size, thousands};
 use crate::table;
 use fsage_bench::Says;
 use std::io::{self, Write};
+use std::iter;
 
 /// Layout scores that differ by less are the same.
 const SAME_SCORE: f64 = 0.005;
 /// What makes reads less than so many times as fast hardly pays.
 const HARDLY: f64 = 1.05;
+/// Less than this part of the room for large extents is a loss worth a word.
+const ROOM_KEPT: f64 = 0.9;
+/// Files that are so many times larger in the mean are others.
+const LARGER: f64 = 1.1;
+/// What is less full by this share of the space is so by a word's worth.
+const LESS_FULL: f64 = 0.02;
+/// Extents from which on it is one: two more or less mean nothing.
+const FEWEST_LOST: f64 = 3.0;
 
 /// A table, and sentences for each target.
 ///
@@ -88,20 +97,100 @@ pub fn sentences(outcome: &Outcome) -> Vec<String> {
     let treatments = outcome.treatments();
     treatments
         .filter_map(|treatment| sentence(outcome, treatment))
+        .chain(why_better(outcome))
         .collect()
+}
+
+/// Why a file system is better than it was after days more without treatment, where it is: what else changed.
+fn why_better(outcome: &Outcome) -> Option<String> {
+    let (was, is) = (outcome.before()?, outcome.stage(None, true)?);
+    let mut better = Vec::new();
+    if let (Some(was), Some(is)) = (was.layout_score, is.layout_score)
+        && is - was >= SAME_SCORE
+    {
+        better.push(format!("the layout score goes from {was:.3} to {is:.3}"));
+    }
+    if let Some(phase) = phase(outcome)
+        && let Some(beside) = speed(is, &phase).and_then(|speed| speed.by_before)
+        && beside.says == Says::Faster
+        && beside.ratio >= HARDLY
+    {
+        let (suite, phase) = phase;
+        better.push(format!(
+            "{suite} {phase} is {:.2} times as fast",
+            beside.ratio
+        ));
+    }
+    if better.is_empty() {
+        return None;
+    }
+    let (full, fuller) = (was.utilization?, is.utilization?);
+    let mean = |stage: &Stage| Some(stage.file_bytes? / stage.files.filter(|&n| n > 0.0)?);
+    let (small, large) = (mean(was)?, mean(is)?);
+    let mut whys = Vec::new();
+    if large >= LARGER * small {
+        whys.push("larger files have fewer breaks to a block and are read faster");
+    }
+    if full - fuller >= LESS_FULL {
+        whys.push("on a file system that is less full what is written finds longer runs");
+    }
+    if whys.is_empty() {
+        whys.push("that does not explain it");
+    }
+    Some(format!(
+        "{}, {} more without treatment: {}. It was {} full and is {}; it held {} of {} in the mean and holds {} of \
+         {}: {}.",
+        outcome.target,
+        counted(outcome.days_more, "day"),
+        better.join(", "),
+        percent(full),
+        percent(fuller),
+        counted(was.files? as u64, "file"),
+        size(small as u64),
+        thousands(is.files? as u64),
+        size(large as u64),
+        whys.join(", and ")
+    ))
 }
 
 /// Which treatments pay, in one sentence. Without a benchmark: those that change nothing.
 pub fn answer(outcome: &Outcome) -> Option<String> {
-    let Some(phase) = phase(outcome) else {
-        return answer_of_layout(outcome);
-    };
+    let answer = match phase(outcome) {
+        Some(phase) => answer_of_speed(outcome, &phase),
+        None => answer_of_layout(outcome),
+    }?;
+    let costs = outcome.treatments().filter_map(|treatment| {
+        let (before, after) = (outcome.before()?, outcome.stage(Some(treatment), false)?);
+        let room = lost_room(before.placeable_1m?, after.placeable_1m?)?;
+        let packs = before.pieces_per_file > after.pieces_per_file;
+        let packs = if packs { "packs files but " } else { "" };
+        Some(format!(" {treatment} {packs}{room}."))
+    });
+    Some(iter::once(answer).chain(costs).collect())
+}
+
+/// That a treatment took much of the room for extents of 1 MiB, or all of it; none where it took little.
+pub(crate) fn lost_room(before: f64, after: f64) -> Option<String> {
+    let is_much = after < ROOM_KEPT * before && before - after >= FEWEST_LOST;
+    let is_all = before >= 1.0 && after < 1.0;
+    let was = thousands(before.round() as u64);
+    match thousands(after.round() as u64) {
+        _ if is_all => Some(format!("leaves no room for extents of 1 MiB, {was} before")),
+        is if is_much => Some(format!(
+            "leaves room for {is} extents of 1 MiB, {was} before"
+        )),
+        _ => None,
+    }
+}
+
+/// The answer where speeds are known.
+fn answer_of_speed(outcome: &Outcome, phase: &fullness::Phase) -> Option<String> {
     let treatments = outcome.treatments();
     let answers = treatments.filter_map(|treatment| {
-        let beside = speed(outcome.stage(Some(treatment), false)?, &phase)?.by_before?;
+        let beside = speed(outcome.stage(Some(treatment), false)?, phase)?.by_before?;
         let later = outcome
             .stage(Some(treatment), true)
-            .and_then(|stage| speed(stage, &phase)?.by_untreated);
+            .and_then(|stage| speed(stage, phase)?.by_untreated);
         let gone = later.is_some_and(|later| later.ratio - 1.0 < (beside.ratio - 1.0) / 4.0);
         let later = later.map_or_else(String::new, |later| {
             let more = counted(outcome.days_more, "day");
@@ -128,7 +217,7 @@ pub fn answer(outcome: &Outcome) -> Option<String> {
     });
     let answers: Vec<String> = answers.collect();
     (!answers.is_empty()).then(|| {
-        let (suite, what) = &phase;
+        let (suite, what) = phase;
         format!(
             "{}, does it pay for {suite} {what}? {}.",
             outcome.target,
@@ -186,15 +275,6 @@ fn sentence(outcome: &Outcome, treatment: &str) -> Option<String> {
     });
     let cost = after.cost.as_ref()?;
     parts.push(cost_words(cost));
-    if let (Some(was), Some(is)) = (before.free_in_1m_runs_bytes, after.free_in_1m_runs_bytes)
-        && was > 0.0
-        && is <= 0.0
-    {
-        parts.push(format!(
-            "but no free run of 1 MiB is left ({} lay in such runs before)",
-            size(was as u64)
-        ));
-    }
     if let (Some(true), Some(phase)) = (faster, &phase)
         && let Some(bytes) = paid_back_bytes(before, after, cost, phase)
     {
@@ -287,4 +367,68 @@ fn later_words(
         format!(", {} {} {says}", phase.0, phase.1)
     });
     format!("after {more} more {layout}{}", speed.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::days::DayRow;
+
+    /// A tenth less is little, and so are two extents unless they are the last.
+    #[test]
+    fn much_of_the_room_for_large_extents_is_named_where_it_is_lost() {
+        assert_eq!(
+            lost_room(1200.0, 40.0).as_deref(),
+            Some("leaves room for 40 extents of 1 MiB, 1,200 before")
+        );
+        let lost = |before, after| lost_room(before, after).is_some();
+        assert!(lost(100.0, 89.0) && !lost(100.0, 91.0) && !lost(100.0, 150.0));
+        assert!(lost(5.0, 2.0) && !lost(4.0, 2.0) && !lost(0.4, 0.0));
+        assert_eq!(
+            lost_room(1.0, 0.0).as_deref(),
+            Some("leaves no room for extents of 1 MiB, 1 before")
+        );
+    }
+
+    /// A file system of 100 files of 64 KiB, 83 % full, and then with so many of them for the same bytes, so full.
+    fn lived_on(layout: f64, files: f64, full: f64) -> Outcome {
+        let stage = |lived_on, layout_score, files, utilization| Stage {
+            lived_on,
+            layout_score: Some(layout_score),
+            files: Some(files),
+            file_bytes: Some(100.0 * 65_536.0),
+            utilization: Some(utilization),
+            ..Stage::new(None, &DayRow::default())
+        };
+        Outcome {
+            target: "ext4".to_owned(),
+            days_more: 60,
+            stages: vec![
+                stage(false, 0.7, 100.0, 0.83),
+                stage(true, layout, files, full),
+            ],
+        }
+    }
+
+    #[test]
+    fn what_improves_by_living_on_says_what_else_changed() {
+        assert_eq!(
+            sentences(&lived_on(0.75, 50.0, 0.83)),
+            [
+                "ext4, 60 days more without treatment: the layout score goes from 0.700 to 0.750. It was 83 % full and \
+                 is 83 %; it held 100 files of 64 KiB in the mean and holds 50 of 128 KiB: larger files have fewer \
+                 breaks to a block and are read faster."
+            ]
+        );
+        let ends = |files: f64, full: f64| {
+            let said = sentences(&lived_on(0.75, files, full)).remove(0);
+            said.rsplit(": ").next().expect("a reason").to_owned()
+        };
+        assert_eq!(
+            ends(100.0, 0.7),
+            "on a file system that is less full what is written finds longer runs."
+        );
+        assert_eq!(ends(100.0, 0.83), "that does not explain it.");
+        assert!(sentences(&lived_on(0.65, 50.0, 0.5)).is_empty());
+    }
 }

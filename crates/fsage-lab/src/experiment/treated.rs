@@ -1,7 +1,7 @@
 //! What treatments made of a target, over all of its lives.
 
 use super::results::{Mean, Row};
-use crate::after::{Outcome, Stage, name, phase, speed};
+use crate::after::{Outcome, Stage, lost_room, name, phase, speed};
 use crate::fullness::Phase;
 use crate::life::Life;
 use crate::report::words::size;
@@ -21,6 +21,7 @@ pub struct StageMean {
     pub layout_score: Option<Mean>,
     pub pieces_per_file: Option<Mean>,
     pub free_in_1m_runs_bytes: Option<Mean>,
+    pub placeable_1m: Option<Mean>,
     pub cost_seconds: Option<Mean>,
     /// How fast it is in the phase by which stages are compared.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,6 +73,7 @@ pub(crate) fn stages<'a>(known: impl Iterator<Item = (&'a Life, &'a Outcome)>) -
             layout_score: mean(|stage| stage.layout_score),
             pieces_per_file: mean(|stage| stage.pieces_per_file),
             free_in_1m_runs_bytes: mean(|stage| stage.free_in_1m_runs_bytes),
+            placeable_1m: mean(|stage| stage.placeable_1m),
             cost_seconds: mean(|stage| stage.cost.as_ref()?.seconds),
             speed: phase.as_ref().and_then(|phase| speed_mean(&same, phase)),
         }
@@ -158,12 +160,17 @@ pub fn sentences(target: &str, stages: &[StageMean]) -> Vec<String> {
 
 fn words(stages: &[StageMean], stage: &StageMean) -> String {
     let mut parts = Vec::new();
-    let aged = stages.first().and_then(|aged| aged.layout_score);
-    if let (Some(was), Some(is)) = (aged, stage.layout_score) {
+    let aged = stages.first();
+    if let (Some(was), Some(is)) = (aged.and_then(|aged| aged.layout_score), stage.layout_score) {
         parts.push(format!(
             "the layout score goes from {:.3} to {:.3}",
             was.mean, is.mean
         ));
+    }
+    if let (Some(was), Some(is)) = (aged.and_then(|aged| aged.placeable_1m), stage.placeable_1m)
+        && let Some(room) = lost_room(was.mean, is.mean)
+    {
+        parts.push(format!("it {room}"));
     }
     if let Some(speed) = &stage.speed
         && let Some(by_before) = &speed.by_before
