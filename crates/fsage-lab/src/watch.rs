@@ -1,5 +1,7 @@
 //! What somebody sees while the laboratory works: progress, warnings, remarks.
 
+use std::time::Duration;
+
 /// Sees how work goes on. The laboratory itself prints nothing.
 pub trait Watch: Sync {
     /// Work begins that takes a while; it is over when what is returned is dropped.
@@ -21,6 +23,9 @@ pub trait Progress: Send + Sync {
 
     /// So much more is done.
     fn inc(&self, more: u64);
+
+    /// The rest is expected to take so long, where whoever works knows better than the pace so far says.
+    fn expect(&self, _left: Duration) {}
 
     /// A remark on the way.
     fn note(&self, text: &str);

@@ -8,12 +8,14 @@ pub use interrupt::catch_interrupts;
 pub use plain::{Plain, plain};
 
 use fsage_lab::{Progress, Unit, Watch};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use std::fmt;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, StdoutLock, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// How talkative to be.
 #[derive(Clone, Copy, Debug)]
@@ -25,23 +27,15 @@ pub struct Ui {
 impl Ui {
     /// A progress bar over bytes; hidden when stderr is no terminal.
     pub fn bar_bytes(self, total: Option<u64>, what: &str) -> ProgressBar {
-        self.bar(
-            total,
-            what,
-            "{msg:16} {bar:32} {percent:>3} %  {bytes_per_sec}  {eta} left",
-        )
+        self.bar(total, what, BYTES, Rest::default())
     }
 
     /// A progress bar over things that are counted.
     pub fn bar_count(self, total: Option<u64>, what: &str) -> ProgressBar {
-        self.bar(
-            total,
-            what,
-            "{msg:16} {bar:32} {percent:>3} %  {human_pos} of {human_len}  {eta} left",
-        )
+        self.bar(total, what, THINGS, Rest::default())
     }
 
-    fn bar(self, total: Option<u64>, what: &str, template: &str) -> ProgressBar {
+    fn bar(self, total: Option<u64>, what: &str, template: &str, rest: Rest) -> ProgressBar {
         let target = if self.quiet {
             ProgressDrawTarget::hidden()
         } else {
@@ -53,7 +47,15 @@ impl Ui {
         } else {
             ProgressStyle::with_template("{msg:16} {spinner} {human_pos}")
         };
-        bar.set_style(style.expect("a template of ours"));
+        let style = style.expect("a template of ours");
+        bar.set_style(style.with_key(
+            "left",
+            move |state: &ProgressState, out: &mut dyn fmt::Write| {
+                if let Some(left) = rest.left(state) {
+                    let _ = write!(out, "{:#} left", HumanDuration(left));
+                }
+            },
+        ));
         bar.set_message(plain(what));
         bar
     }
@@ -75,14 +77,16 @@ impl Ui {
 
 impl Watch for Ui {
     fn begin(&self, what: &str, total: Option<u64>, unit: Unit) -> Box<dyn Progress> {
-        let bar = match unit {
-            Unit::Bytes => self.bar_bytes(total, what),
-            Unit::Things => self.bar_count(total, what),
+        let template = match unit {
+            Unit::Bytes => BYTES,
+            Unit::Things => THINGS,
         };
+        let rest = Rest::default();
         Box::new(Bar {
             what: what.to_owned(),
             total,
-            shown: bar,
+            shown: self.bar(total, what, template, rest.clone()),
+            rest,
             ui: *self,
             lines: (!self.quiet && !io::stderr().is_terminal()).then(Lines::default),
         })
@@ -97,11 +101,39 @@ impl Watch for Ui {
     }
 }
 
+/// A bar over bytes.
+const BYTES: &str = "{msg:16} {bar:32} {percent:>3} %  {bytes_per_sec}  {left}";
+/// A bar over things.
+const THINGS: &str = "{msg:16} {bar:32} {percent:>3} %  {human_pos} of {human_len}  {left}";
+
+/// How long the rest takes, where whoever works said so: how long it was to take, and when that was said.
+#[derive(Clone, Debug, Default)]
+struct Rest(Arc<Mutex<Option<(Duration, Instant)>>>);
+
+impl Rest {
+    fn set(&self, left: Duration) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((left, Instant::now()));
+    }
+
+    /// As it was said; `None` where it was not.
+    fn said(&self) -> Option<Duration> {
+        let said = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        said.map(|(left, when)| left.saturating_sub(when.elapsed()))
+    }
+
+    /// As it was said, else by the pace so far; `None` before anything is done.
+    fn left(&self, state: &ProgressState) -> Option<Duration> {
+        self.said()
+            .or_else(|| (state.pos() > 0).then(|| state.eta()))
+    }
+}
+
 /// A bar of the laboratory's work; it goes when the work is over. Where stderr is no terminal, a line every minute.
 struct Bar {
     what: String,
     total: Option<u64>,
     shown: ProgressBar,
+    rest: Rest,
     ui: Ui,
     lines: Option<Lines>,
 }
@@ -134,18 +166,26 @@ impl Bar {
                 self.shown.position(),
                 self.total,
                 seconds,
+                self.rest.said(),
             ));
         }
     }
 }
 
 /// How far work is after so many seconds, and how long the rest takes at this speed.
-fn progress_line(what: &str, done: u64, total: Option<u64>, seconds: u64) -> String {
+fn progress_line(
+    what: &str,
+    done: u64,
+    total: Option<u64>,
+    seconds: u64,
+    said: Option<Duration>,
+) -> String {
     let took = format!("{} min", seconds / 60);
     match total.filter(|&total| total > 0) {
         Some(total) if done > 0 => {
             let share = (done as f64 / total as f64).min(1.0);
-            let left = seconds as f64 * (1.0 - share) / share;
+            let by_pace = seconds as f64 * (1.0 - share) / share;
+            let left = said.map_or(by_pace, |left| left.as_secs_f64());
             let percent = share * 100.0;
             format!(
                 "{what}: {percent:.0} % after {took}, about {:.0} min left",
@@ -166,6 +206,11 @@ impl Progress for Bar {
     fn inc(&self, more: u64) {
         self.shown.inc(more);
         self.line();
+    }
+
+    fn expect(&self, left: Duration) {
+        self.rest.set(left);
+        self.shown.enable_steady_tick(Duration::from_secs(1));
     }
 
     fn note(&self, text: &str) {
@@ -249,7 +294,7 @@ mod tests {
     /// A quarter in two minutes leaves six for the rest.
     #[test]
     fn a_line_of_progress_says_how_long_the_rest_takes() {
-        let line = |done, total, seconds| progress_line("aging", done, total, seconds);
+        let line = |done, total, seconds| progress_line("aging", done, total, seconds, None);
         assert_eq!(
             line(25, Some(100), 120),
             "aging: 25 % after 2 min, about 6 min left"
@@ -259,6 +304,12 @@ mod tests {
         assert_eq!(
             line(100, Some(100), 60),
             "aging: 100 % after 1 min, about 0 min left"
+        );
+        // Whoever works knows better.
+        let said = Some(Duration::from_secs(90));
+        assert_eq!(
+            progress_line("cells", 1, Some(6), 60, said),
+            "cells: 17 % after 1 min, about 2 min left"
         );
     }
 

@@ -12,6 +12,7 @@ mod home;
 pub mod job_array;
 pub mod manifest;
 pub(crate) mod over;
+mod pace;
 mod plan;
 pub(crate) mod results;
 mod status;
@@ -36,19 +37,21 @@ pub use verdict::{Verdict, print_table as print_verdict};
 
 use crate::error::{Context, bail};
 use crate::interrupt;
+use crate::report::words::lasting;
 use crate::run_folder::way;
 use crate::watch::Progress;
 use crate::watch::{Unwatched, Watch};
 use cells::{Outcome, Place};
 use fsage_durable::{FileError, TemporaryFolder, make_folders};
 use manifest::Manifest;
+use pace::Pace;
 use plan::CellPlan;
 use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 use std::str::FromStr;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use workloads::Readied;
 
@@ -341,14 +344,55 @@ fn workloads(
     ui: &dyn Watch,
 ) -> crate::Result<Vec<Readied>> {
     let needed: HashSet<usize> = cells.iter().map(|cell| cell.workload).collect();
+    // A bar for each of several would say how long that one takes, and nothing of the others.
+    let bar = ui.bar_count(Some(needed.len() as u64), "workloads");
+    let quiet = Quiet { ui, bar: &*bar };
+    let watch: &dyn Watch = if needed.len() > 1 { &quiet } else { ui };
+    let mut pace = Pace::new(needed.len(), 1);
     let mut workloads = Vec::new();
     for (i, workload) in plan.workloads.iter().enumerate() {
         let is_needed = needed.contains(&i) && is_time(until);
-        let ready = is_needed.then(|| workloads::ready(workload, folder, ui));
+        if is_needed {
+            pace.begin(i, Instant::now());
+        }
+        let ready = is_needed.then(|| workloads::ready(workload, folder, watch));
         interrupt::go_on().context("stopped; the same command resumes it")?;
+        if is_needed {
+            over(&mut pace, i, &*bar);
+        }
         workloads.push(ready);
     }
     Ok(workloads)
+}
+
+/// Another one of several is over.
+fn over(pace: &mut Pace, piece: usize, bar: &dyn Progress) {
+    let now = Instant::now();
+    pace.end(piece, now);
+    if let Some(left) = pace.left(now) {
+        bar.expect(left);
+    }
+    bar.inc(1);
+}
+
+/// Shows warnings and remarks beside a bar, and no progress of a part.
+struct Quiet<'a> {
+    ui: &'a dyn Watch,
+    bar: &'a dyn Progress,
+}
+
+impl Watch for Quiet<'_> {
+    fn begin(&self, what: &str, total: Option<u64>, unit: crate::Unit) -> Box<dyn Progress> {
+        Unwatched.begin(what, total, unit)
+    }
+
+    fn warn(&self, text: &str) {
+        self.ui.warn(text);
+    }
+
+    fn note(&self, text: &str) {
+        self.bar.note(text);
+    }
 }
 
 /// Whether a cell may still begin.
@@ -387,12 +431,33 @@ impl Work<'_> {
         drop(bar);
         let say = |line: &str| ui.note(line);
         let place = self.place(&say);
+        let open: Vec<&str> = real
+            .iter()
+            .map(|cell| cell.id.as_str())
+            .filter(|id| !before.contains(*id))
+            .collect();
+        let mut pace = Pace::new(open.len(), 1);
         for (i, cell) in real.iter().enumerate() {
             if outcomes.is_err() || !is_time(self.until) || interrupt::go_on().is_err() {
                 break;
             }
-            say(&format!("cell {} of {}: {}", i + 1, real.len(), cell.id));
+            let now = Instant::now();
+            let left = pace
+                .left(now)
+                .map(|left| format!("; about {} left", lasting(left)));
+            let left = left.unwrap_or_default();
+            say(&format!(
+                "cell {} of {}: {}{left}",
+                i + 1,
+                real.len(),
+                cell.id
+            ));
+            let is_open = open.contains(&cell.id.as_str());
+            if is_open {
+                pace.begin(i, now);
+            }
             let outcome = place.run(cell, &self.workloads[cell.workload], self.threads, ui);
+            pace.end(i, Instant::now());
             outcomes = outcomes.and_then(|mut all| {
                 all.push(outcome?);
                 Ok(all)
@@ -416,20 +481,24 @@ impl Work<'_> {
         let say = |line: &str| bar.note(line);
         let place = self.place(&say);
         let next = AtomicUsize::new(0);
+        let pace = Mutex::new(Pace::new(cells.len(), threads));
+        let pace = || pace.lock().unwrap_or_else(PoisonError::into_inner);
         let outcomes = Mutex::new(Vec::new());
         std::thread::scope(|scope| {
             for _ in 0..threads {
                 scope.spawn(|| {
                     while is_time(self.until)
                         && interrupt::go_on().is_ok()
-                        && let Some(cell) = cells.get(next.fetch_add(1, Ordering::Relaxed))
+                        && let at = next.fetch_add(1, Ordering::Relaxed)
+                        && let Some(cell) = cells.get(at)
                     {
+                        pace().begin(at, Instant::now());
                         let workload = &self.workloads[cell.workload];
                         let outcome = place.run(cell, workload, Some(1), &Unwatched);
-                        bar.inc(1);
+                        over(&mut pace(), at, bar);
                         outcomes
                             .lock()
-                            .unwrap_or_else(std::sync::PoisonError::into_inner)
+                            .unwrap_or_else(PoisonError::into_inner)
                             .push(outcome);
                     }
                 });
@@ -437,7 +506,7 @@ impl Work<'_> {
         });
         let outcomes = outcomes
             .into_inner()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+            .unwrap_or_else(PoisonError::into_inner);
         outcomes.into_iter().collect()
     }
 }
