@@ -2,7 +2,7 @@
 //!
 //! **Definitions.** Only regular files have a length that counts. Live bytes are what their data need, see
 //! [`pieces`](crate::pieces). Utilization is the used share of the data space; unlike live bytes it counts metadata and
-//! space behind the end of files.
+//! space behind the end of files, which the one that lasts leaves out.
 //!
 //! **Units.** Files, directories, bytes; a share.
 
@@ -12,7 +12,14 @@ use crate::sign::Sign;
 use fsage_core::{FileKind, FileView, Geometry};
 
 /// The metrics of this file.
-pub const METRICS: &[&Metric] = &[&FILES, &DIRECTORIES, &FILE_BYTES, &LIVE_BYTES, &UTILIZATION];
+pub const METRICS: &[&Metric] = &[
+    &FILES,
+    &DIRECTORIES,
+    &FILE_BYTES,
+    &LIVE_BYTES,
+    &UTILIZATION,
+    &LASTING_UTILIZATION,
+];
 
 /// Regular files.
 pub static FILES: Metric = Metric {
@@ -79,6 +86,16 @@ pub static UTILIZATION: Metric = Metric {
         Measures::utilization,
     )
 };
+
+/// The same without what files keep behind their ends.
+pub static LASTING_UTILIZATION: Metric = Metric::real(
+    "lasting_utilization",
+    "utilization that lasts",
+    Unit::Share,
+    Section::Files,
+    "Utilization without what is allocated behind the end of files: XFS gives that back minutes after the last write.",
+    Measures::lasting_utilization,
+);
 
 /// How many files there are, and how long they are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -45,6 +45,13 @@ impl Measures {
     pub fn utilization(&self) -> Option<f64> {
         self.free.as_ref()?.utilization(&self.geometry)
     }
+
+    /// The same without what is allocated behind the end of files.
+    pub fn lasting_utilization(&self) -> Option<f64> {
+        let data = self.geometry.data_bytes? as f64;
+        let behind = self.sums.pieces.beyond_end_bytes as f64 / data;
+        Some((self.utilization()? - behind).max(0.0))
+    }
 }
 
 /// Measures a layout.

@@ -2,11 +2,12 @@
 
 use super::outcome::{Failure, Verdict};
 use super::results::{Case, TargetResults};
-use super::rules::{Bound, Noise, Of, Rule, Subject, When};
+use super::rules::{Bound, BoundKind, Noise, Of, Rule, Subject, When};
 use super::{counted, number};
 use crate::benching::flash::FLASH;
 use crate::days::DayRow;
 use fsage_bench::benchmarks;
+use fsage_metrics::files;
 
 /// A target, and the one of the baseline that it is set beside. None where there is no baseline, or no such target.
 pub struct Pair<'a> {
@@ -54,10 +55,32 @@ fn metric(verdict: &mut Verdict, rule: &Rule, column: &str, when: When, pair: &P
         Err(why) => return verdict.fail(why),
     };
     verdict.checked = points.len();
-    for bound in &rule.bounds {
-        verdict.failures.extend(crossing(rule, bound, &points));
-    }
     verdict.found = said(&points);
+    for bound in &rule.bounds {
+        let headroom = headroom(column, bound, &points);
+        verdict.found.extend(headroom.iter().map(String::as_str));
+        let failure = crossing(rule, bound, &points);
+        verdict.failures.extend(failure.map(|failure| Failure {
+            message: failure.message + headroom.as_deref().unwrap_or_default(),
+            ..failure
+        }));
+    }
+}
+
+/// How many days before a file system is full a limit of its utilization is crossed, at the mean growth of the days
+/// that are looked at; none of other limits, and where it does not grow.
+fn headroom(column: &str, bound: &Bound, points: &[Point<'_>]) -> Option<String> {
+    let is_of_space = [files::UTILIZATION.id, files::LASTING_UTILIZATION.id].contains(&column);
+    let (first, last) = (points.first()?, points.last()?);
+    let growth = (last.value - first.value) / (last.day.day - first.day.day) as f64;
+    let is_limit = is_of_space && bound.kind == BoundKind::Max && growth > 0.0;
+    is_limit.then(|| {
+        let days = ((1.0 - bound.limit) / growth) as u64;
+        format!(
+            "; {bound} fires {} before it is full, at the mean growth of these days",
+            counted(days, "day")
+        )
+    })
 }
 
 /// What a metric is on the days that are asked for, none where it is not known and the rule is content with that; else
@@ -384,6 +407,33 @@ mod tests {
         let rule = "metric = 'layout_score'\nmin = 0.5";
         assert_eq!(messages(rule, &empty, None).len(), 1);
         assert!(messages(rule, &target(&[1.0]), None).is_empty());
+    }
+
+    /// From 50 % by 2 points a day; 5 % more take two days and a half.
+    #[test]
+    fn a_limit_of_utilization_says_how_long_before_the_end_it_fires() {
+        let mut grown = target(&[1.0; 23]);
+        for (day, row) in grown.days.iter_mut().enumerate() {
+            let used = 0.5 + 0.02 * day as f64;
+            row.metrics.set(&files::UTILIZATION, used);
+            row.metrics.set(&files::LASTING_UTILIZATION, used / 2.0);
+        }
+        let rule =
+            |metric: &str, max: f64| format!("metric = '{metric}'\nday = 'every'\nmax = {max}");
+        let found = verdict(&rule("utilization", 0.95), &grown, None).found;
+        assert_eq!(
+            found,
+            "0.5000 to 0.9400 on 23 days; max = 0.9500 fires 2 days before it is full, at the mean growth of these days"
+        );
+        let failed = messages(&rule("utilization", 0.9), &grown, None);
+        assert!(
+            failed[0]
+                .ends_with(" fires 5 days before it is full, at the mean growth of these days"),
+            "{failed:?}"
+        );
+        // Half of it is given back: growth is a point a day.
+        let found = verdict(&rule("lasting_utilization", 0.95), &grown, None).found;
+        assert!(found.contains("fires 5 days before"), "{found}");
     }
 
     #[test]
