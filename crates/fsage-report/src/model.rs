@@ -18,6 +18,8 @@ pub struct Report {
     pub folded: Vec<Finding>,
     /// What is not there, and how to get it: a failed target, no benchmark, an interrupted run.
     pub missing: Vec<String>,
+    /// Why the answer is not to be trusted, or less so.
+    pub doubts: Vec<String>,
     /// The targets, in the order of their colors.
     pub targets: Vec<Target>,
     /// What was run: workload, its generator and seed, operations, host.

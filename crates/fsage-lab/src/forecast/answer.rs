@@ -8,6 +8,9 @@ use serde::Serialize;
 pub const INTERVAL: f64 = 0.90;
 /// Lives with which the earliest and the latest one bound such an interval.
 pub const LEAST_LIVES: usize = 19;
+/// Days between two looks at a life: what is seen on one of them happened since the one before, and no interval is
+/// narrower.
+const STEP: u64 = 1;
 
 /// What lives say of one limit. Days are counted from the last one of the past.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -24,9 +27,12 @@ pub struct Answer {
     pub reached: usize,
     /// The day on which half of the lives have crossed it; `None` if not within the time.
     pub median_day: Option<u64>,
+    /// Lives that crossed it on that very day.
+    pub on_median_day: usize,
     /// Why no interval is claimed; then neither end of one is known.
     pub no_interval: Option<String>,
-    /// Where 90 % of the lives cross it; an end that is `None` is not within the time.
+    /// Where 90 % of the lives cross it; an end that is `None` is not within the time. Where both ends are the same day
+    /// it begins with the day before.
     pub low_day: Option<u64>,
     /// The other end.
     pub high_day: Option<u64>,
@@ -38,6 +44,9 @@ pub struct Answer {
     pub high_date: Option<String>,
     /// Its value on the last day that was looked at, in the middle one of the lives; `None` where most had crossed it.
     pub at_end: Option<f64>,
+    /// Days from there to a file system that is full, at the growth observed; `None` of a limit that is not of space,
+    /// or is crossed already, and where nothing grows.
+    pub headroom_days: Option<f64>,
     /// In a sentence.
     pub sentence: String,
 }
@@ -78,6 +87,10 @@ impl Answer {
         let later =
             |day: u64| Some((day as f64 * slowed).ceil()).filter(|&day| day <= horizon as f64);
         let high_day = high_day.and_then(later).map(|day| day as u64);
+        let low_day = low_day.map(|day| match high_day {
+            Some(high) => day.min(high.saturating_sub(STEP)),
+            None => day,
+        });
         let earned = |day: Option<u64>| day.filter(|_| no_interval.is_none());
         let (low_day, high_day) = (earned(low_day), earned(high_day));
         let mut answer = Answer {
@@ -87,6 +100,10 @@ impl Answer {
             lives: days.len(),
             reached: days.iter().flatten().count(),
             median_day,
+            on_median_day: days
+                .iter()
+                .filter(|day| day.is_some() && **day == median_day)
+                .count(),
             no_interval: no_interval.map(str::to_owned),
             low_day,
             high_day,
@@ -94,10 +111,27 @@ impl Answer {
             low_date: low_day.and_then(&date),
             high_date: high_day.and_then(&date),
             at_end: None,
+            headroom_days: None,
             sentence: String::new(),
         };
         answer.sentence = answer.said(horizon);
         answer
+    }
+
+    /// How long the space that is left at the limit lasts, where so many bytes come a day.
+    pub(super) fn set_headroom(&mut self, left_bytes: f64, growth_bytes_per_day: f64) {
+        if self.already || self.median_day.is_none() || growth_bytes_per_day <= 0.0 {
+            return;
+        }
+        let days = left_bytes / growth_bytes_per_day;
+        self.headroom_days = Some(days);
+        let lasts = match days as u64 {
+            0 => "less than a day".to_owned(),
+            days => counted(days, "day"),
+        };
+        let growth = super::a_day(growth_bytes_per_day);
+        self.sentence
+            .push_str(&format!(" What is left then lasts {lasts} at {growth}."));
     }
 
     /// Whether an interval is claimed.
@@ -162,9 +196,14 @@ impl Answer {
                     .median_date
                     .as_ref()
                     .map(|date| format!(", about {date}"));
-                let interval = match &self.no_interval {
-                    Some(why) => format!("no interval: {why}"),
-                    None => format!("90 % interval: {}", self.interval_shown(horizon)),
+                let shown = self.interval_shown(horizon);
+                let interval = match (&self.no_interval, self.high_day) {
+                    (Some(why), _) => format!("no interval: {why}"),
+                    (None, Some(high)) if self.low_day == high.checked_sub(STEP) => format!(
+                        "90 % interval: {shown}, as narrow as days can tell; {} of {} lives on day {median}",
+                        self.on_median_day, self.lives
+                    ),
+                    (None, _) => format!("90 % interval: {shown}"),
                 };
                 format!(
                     "{what}: in {} ({interval}){}.",
@@ -189,7 +228,7 @@ impl Answer {
     }
 }
 
-fn capitalized(text: &str) -> String {
+pub(super) fn capitalized(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| {
         first.to_uppercase().chain(letters).collect()
@@ -267,6 +306,46 @@ mod tests {
             [1.0, 2.0, 3.0, f64::INFINITY].map(high),
             [Some(39), Some(78), None, None]
         );
+    }
+
+    /// What is seen at the end of day 10 happened on that day: between the ends of days 9 and 10.
+    #[test]
+    fn lives_that_agree_have_the_interval_of_a_day() {
+        let found = answer(&[Some(10); 19], None);
+        assert_eq!((found.low_day, found.high_day), (Some(9), Some(10)));
+        assert_eq!(found.interval_shown(100), "9 to 10");
+        assert_eq!(
+            found.sentence,
+            "Free space under 5.0 %: in 10 days (90 % interval: 9 to 10, as narrow as days can tell; 19 of 19 lives on \
+             day 10), about day 10."
+        );
+        // One in twenty lives is left out at each end of 39.
+        let mut days = vec![Some(10); 37];
+        days.extend([Some(3), Some(80)]);
+        let found = answer(&days, None);
+        assert_eq!((found.on_median_day, found.lives), (37, 39));
+        assert_eq!((found.low_day, found.high_day), (Some(9), Some(10)));
+    }
+
+    /// 50 MiB at 20 MiB a day last two days and a half.
+    #[test]
+    fn what_is_left_at_a_limit_lasts_as_long_as_growth_takes_to_fill_it() {
+        const MIB: f64 = 1_048_576.0;
+        let mut found = answer(&[Some(10); 19], None);
+        found.set_headroom(50.0 * MIB, 20.0 * MIB);
+        assert_eq!(found.headroom_days, Some(2.5));
+        assert!(
+            found
+                .sentence
+                .ends_with(" What is left then lasts 2 days at +20.0 MiB a day."),
+            "{}",
+            found.sentence
+        );
+        for (days, growth) in [([Some(10); 19], -1.0), ([None; 19], 1.0)] {
+            let mut found = answer(&days, None);
+            found.set_headroom(50.0 * MIB, growth);
+            assert_eq!(found.headroom_days, None, "{}", found.sentence);
+        }
     }
 
     /// Where no interval is earned there is a median, and the reason; nothing holds, and nothing fails to.

@@ -85,6 +85,18 @@ impl Limit {
         }
     }
 
+    /// Bytes that are free where it is crossed, of so many; `None` where it is not of space.
+    pub(super) fn free_bytes(&self, all: u64) -> Option<f64> {
+        match &self.what {
+            What::FreeShare => Some(self.value * all as f64),
+            What::Column(name) if *name == files::UTILIZATION.id => {
+                Some((1.0 - self.value) * all as f64)
+            }
+            What::Column(name) if *name == free_space::BYTES.id => Some(self.value),
+            _ => None,
+        }
+    }
+
     /// Whether a value is beyond it.
     pub fn is_crossed(&self, value: f64) -> bool {
         if self.below {

@@ -61,6 +61,11 @@ pub(super) struct Wanted {
 }
 
 impl<'a> Ground<'a> {
+    /// The target.
+    pub fn spec(&self) -> &TargetSpec {
+        self.spec
+    }
+
     /// Lives the past on a target, and what follows in the workload if it is held out.
     pub fn begin(
         spec: &'a TargetSpec,

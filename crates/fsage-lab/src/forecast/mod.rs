@@ -638,6 +638,10 @@ fn summed(
             let why = no_interval.as_deref();
             let mut answer = Answer::new(limit, now, &days, horizon, why, slowed, date);
             answer.at_end = at_end(lives, place, limit, &days);
+            let left = bytes_of(ground.spec()).and_then(|all| limit.free_bytes(all));
+            if let Some(left) = left {
+                answer.set_headroom(left, observed.growth_bytes_per_day);
+            }
             answer
         })
         .collect()

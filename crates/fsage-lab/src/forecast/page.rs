@@ -1,5 +1,6 @@
 //! The page of a forecast.
 
+use super::answer::capitalized;
 use super::lives::LifeDay;
 use super::{Answer, Forecast, Limit, Variant, a_day};
 use crate::report::words::counted;
@@ -76,10 +77,10 @@ pub(super) fn of(
             },
             found.fsage
         ),
-        missing: found
+        doubts: found
             .doubts
             .iter()
-            .map(|doubt| format!("{doubt}."))
+            .map(|doubt| format!("{}.", capitalized(doubt)))
             .collect(),
         verdict: verdict(found),
         targets: vec![Target {

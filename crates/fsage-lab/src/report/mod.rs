@@ -349,6 +349,7 @@ fn page(material: Material, beside: Option<&dyn Beside>) -> Report {
         verdict,
         folded,
         missing,
+        doubts: Vec::new(),
         targets: material.targets,
         facts: material.facts,
         commands: material.commands,

@@ -240,7 +240,7 @@ fn print(out: &mut impl Write, found: &Forecast) -> io::Result<()> {
     comes.retain(|answer| answer.reached > 0 && !answer.already);
     comes.sort_by_key(|answer| answer.median_day.unwrap_or(u64::MAX));
     for answer in comes {
-        writeln!(out, "{}", answer.sentence)?;
+        writeln!(out, "{}", wrapped(&answer.sentence, "", ""))?;
     }
     if let Some(place) = found.first_crossed() {
         why(out, found, place, "What drives it", &found.drivers)?;

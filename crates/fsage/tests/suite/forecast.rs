@@ -257,6 +257,8 @@ fn no_interval_is_claimed_where_none_is_earned() {
             "{text}"
         );
     }
+    let page = fs::read_to_string(at.join("forecast/forecast.html")).expect("a page");
+    assert!(page.contains("What is in doubt") && !page.contains("What is missing"));
     let limits = read_table(at.join("forecast/limits.parquet")).expect("limits");
     let cell = |name: &str| limits.rows[0][limits.column(name).expect("a column")].clone();
     assert_eq!(
