@@ -47,7 +47,9 @@ pub fn wrapped(sentence: &str, first: &str, others: &str) -> String {
     let options = textwrap::Options::new(width)
         .initial_indent(first)
         .subsequent_indent(others)
-        .break_words(false);
+        .break_words(false)
+        // A name with a hyphen, and the command that it stands in, can be copied.
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
     // A number stays with its percent sign.
     let joined = sentence.replace(" %", "\u{a0}%");
     textwrap::fill(&joined, options).replace('\u{a0}', " ")

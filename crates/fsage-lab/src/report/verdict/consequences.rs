@@ -2,7 +2,7 @@
 
 use super::{finding, skipped_too_many};
 use crate::after::Outcome;
-use crate::benching::{digits, words};
+use crate::benching::{digits, results, words};
 use crate::days::DayRow;
 use crate::fullness::{self, Fullness};
 use crate::report::bench::{self, Compared, Fastest, Ratio};
@@ -318,7 +318,12 @@ fn sentence(group: &Group, compared: &Compared) -> Finding {
     } else {
         Tone::Neutral
     };
-    let what = format!("Benchmark {}, {}", compared.suite, compared.phase);
+    let what = format!(
+        "Benchmark {}, {}{}",
+        compared.suite,
+        compared.phase,
+        command(group, &compared.suite).unwrap_or_default()
+    );
     let single = if compared.ratios.iter().any(|(_, ratio)| ratio.is_single) {
         " Some of it ran only once, and what does not repeat may be chance."
     } else if says(Says::Inconclusive) && group.subjects.iter().all(|s| is_simulated(&s.spec)) {
@@ -335,6 +340,20 @@ fn sentence(group: &Group, compared: &Compared) -> Finding {
         ranked(group, compared)
     );
     finding(text, tone, "bench")
+}
+
+/// What a benchmark measures that is a command of the user's; none of one of ours.
+fn command(group: &Group, suite: &str) -> Option<String> {
+    let mut lives = group.subjects.iter().flat_map(|subject| &subject.lives);
+    let asked = lives.find_map(|life| results::asked_by(&life.folder, suite))?;
+    let option = |name: &str| asked.iter().find(|(option, _)| option == name);
+    let (_, line) = option("exec")?;
+    let of = if option("exec-value").is_some() {
+        "what it prints"
+    } else {
+        "its time"
+    };
+    Some(format!(" (the command `{line}`, {of})"))
 }
 
 /// Why files are read slower that are as whole as those of the fresh copy: they do not lie in the order in which they

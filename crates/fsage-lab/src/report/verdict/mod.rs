@@ -8,6 +8,7 @@
 mod clock;
 mod consequences;
 mod decayed;
+mod premise;
 mod warnings;
 mod why;
 
@@ -41,6 +42,7 @@ pub fn findings(group: &Group) -> Vec<Finding> {
     let is_of_sizes = levels > 0 && levels >= group.subjects.len();
     if is_of_sizes {
         findings.extend(consequences::fullness(&sizes));
+        findings.extend(premise::sentence(group));
         findings.extend(warnings::findings(group, &ranking, &sizes));
         findings.extend(clock::findings(group));
     } else {
@@ -63,6 +65,7 @@ pub fn findings(group: &Group) -> Vec<Finding> {
         }
         findings.extend(no_verdict);
         findings.extend(draws);
+        findings.extend(premise::sentence(group));
         // Before anybody decides: what makes the targets hard to compare.
         findings.extend(warnings::not_known(group));
         findings.extend(warnings::findings(group, &ranking, &[]));

@@ -3,8 +3,9 @@
 use super::super::subject::{Group, Life, Subject};
 use super::findings;
 use crate::days::DayRow;
+use crate::run_folder::WorkloadFacts;
 use fsage_data::table::SizeClass;
-use fsage_metrics::{files, free_space, layout_score, pieces, split_files};
+use fsage_metrics::{directory_order, files, free_space, layout_score, pieces};
 use fsage_report::Tone;
 
 /// Days with these layout scores, of 1000 blocks each.
@@ -239,14 +240,14 @@ fn why_is_told_from_metrics_that_differ() {
     );
 }
 
-/// A target with a control: of 100 files so many away from their inode's group, and so many pieces per file, aged and
-/// fresh.
-fn beside_fresh(name: &str, score: f64, split: [u64; 2], per_file: [f64; 2]) -> Subject {
+/// A target with a control: so large a share of files right behind the one before in their directory, and so many
+/// pieces per file, aged and fresh.
+fn beside_fresh(name: &str, score: f64, follow: [f64; 2], per_file: [f64; 2]) -> Subject {
     let mut subject = one(name, &[score], Some(0.95));
     let life = &mut subject.lives[0];
     let set = |day: &mut DayRow, at: usize| {
         day.metrics.set(&files::FILES, 100);
-        day.metrics.set(&split_files::SPLIT, split[at]);
+        day.metrics.set(&directory_order::ADJACENCY, follow[at]);
         day.metrics.set(&pieces::PER_FILE, per_file[at]);
     };
     set(&mut life.days[0], 0);
@@ -257,12 +258,11 @@ fn beside_fresh(name: &str, score: f64, split: [u64; 2], per_file: [f64; 2]) -> 
     subject
 }
 
-/// Ext4 with `flex_bg` puts most files into other groups than their inodes on a fresh disk as well: no reason why it
-/// decayed.
+/// Files that lie apart on a fresh disk as well are no reason why it decayed.
 #[test]
 fn what_a_fresh_file_system_has_as_well_is_no_reason() {
-    let xfs = beside_fresh("xfs", 0.94, [8, 5], [1.1, 1.0]);
-    let ext4 = beside_fresh("ext4", 0.79, [88, 85], [1.6, 1.0]);
+    let xfs = beside_fresh("xfs", 0.94, [0.92, 0.95], [1.1, 1.0]);
+    let ext4 = beside_fresh("ext4", 0.79, [0.12, 0.15], [1.6, 1.0]);
     assert_eq!(
         said(vec![xfs, ext4])[2],
         "Why, xfs against ext4: pieces per file 1.10 against 1.60."
@@ -495,6 +495,37 @@ fn a_disk_too_small_for_a_mebibyte_lost_no_room_to_age() {
     assert!(all.contains(sentence), "{all}");
 }
 
+/// A verdict over a preset is one of what the preset assumes; a workload that was made otherwise assumes nothing.
+#[test]
+fn what_the_preset_assumes_is_said_once() {
+    let said = |profile: &str| {
+        let group = Group {
+            subjects: vec![one("a", &[0.9], None), one("b", &[0.8], None)],
+            workload: Some(WorkloadFacts {
+                file: "w.parquet".to_owned(),
+                path: None,
+                blake3: None,
+                generator: Some(format!(r#"{{"name":"profile","profile":"{profile}"}}"#)),
+                seed: Some(1),
+                source: None,
+                origins: Vec::new(),
+            }),
+            ..Group::default()
+        };
+        let all = findings(&group).into_iter().map(|f| f.text);
+        all.filter(|text| text.starts_with("Holds for"))
+            .collect::<Vec<_>>()
+    };
+    let [text] = &said("mail-spool")[..] else {
+        panic!("one sentence")
+    };
+    assert!(
+        text.contains("one mbox a user") && text.contains("--show mail-spool"),
+        "{text}"
+    );
+    assert!(said("mine.toml").is_empty());
+}
+
 /// Where there is always room hardly anything ages, which the page says before it says anything else.
 #[test]
 fn a_nearly_empty_file_system_is_named() {
@@ -514,21 +545,23 @@ fn a_nearly_empty_file_system_is_named() {
 /// Age cost a target nothing in what it made better, however much more the other one won by it.
 #[test]
 fn what_age_made_better_is_no_cost() {
-    let why = |split: [u64; 2]| {
-        let xfs = beside_fresh("xfs", 0.94, split, [1.1, 1.0]);
-        let all = said(vec![xfs, beside_fresh("ext4", 0.79, [85, 95], [1.6, 1.0])]);
+    let why = |follow: [f64; 2]| {
+        let xfs = beside_fresh("xfs", 0.94, follow, [1.1, 1.0]);
+        let ext4 = beside_fresh("ext4", 0.79, [0.15, 0.05], [1.6, 1.0]);
+        let all = said(vec![xfs, ext4]);
         let why = all.into_iter().find(|text| text.starts_with("Why"));
         why.expect("a reason")
     };
     assert!(
-        why([12, 5]).ends_with(
-            "Age cost xfs more in files away from their inode's group (from 5 % to 12 %; ext4 from 95 % to 85 %)."
+        why([0.88, 0.95]).ends_with(
+            "Age cost xfs more in files right behind the one before in their directory (from 95 % to 88 %; ext4 from \
+             5 % to 15 %)."
         ),
         "{}",
-        why([12, 5])
+        why([0.88, 0.95])
     );
     assert_eq!(
-        why([6, 8]),
+        why([0.94, 0.92]),
         "Why, xfs against ext4: pieces per file 1.10 against 1.60."
     );
 }

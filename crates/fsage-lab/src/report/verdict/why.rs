@@ -3,7 +3,6 @@
 use super::{Ranking, alike, finding};
 use crate::days::DayRow;
 use crate::report::again::{KIND, POLICY};
-use crate::report::split_files;
 use crate::report::subject::Subject;
 use crate::report::words::{list, percent, size};
 use fsage_metrics::{directory_order, files, pieces};
@@ -24,7 +23,7 @@ struct Clue {
     text: fn(f64) -> String,
 }
 
-const CLUES: [Clue; 5] = [
+const CLUES: [Clue; 4] = [
     Clue {
         value: |day| day.value(&pieces::PER_FILE),
         least: 0.02,
@@ -40,13 +39,6 @@ const CLUES: [Clue; 5] = [
         least: 0.01,
         more_is_better: false,
         what: "files in more than one piece",
-        text: percent,
-    },
-    Clue {
-        value: split_files::share,
-        least: 0.01,
-        more_is_better: false,
-        what: "files away from their inode's group",
         text: percent,
     },
     Clue {
