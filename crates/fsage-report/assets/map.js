@@ -201,7 +201,7 @@
       const day = dayName(this.frame.day);
       const named = map.labels[at] || "";
       const label = ["", day, String(this.frame.day)].includes(named) ? "" : ` (${named})`;
-      if (map.utilization[at] !== null) parts.push(`${percent(map.utilization[at])} used`);
+      if (map.utilization[at] !== null) parts.push(`${percent(map.utilization[at])} of the data space used`);
       if (map.layout_score[at] !== null) parts.push(`layout score ${map.layout_score[at].toFixed(3)}`);
       let text = `day ${day}${label}: ${parts.join(", ")}`;
       if (!this.isWhole()) {
@@ -393,7 +393,7 @@
     const logs = state.panes.some((pane) => pane.map.logs);
     const items = scale.names.map((name, slot) => [slot, name, palette.hex[slot]]);
     items.push([METADATA, logs ? "dead or metadata" : "metadata", null]);
-    items.push([FREE, "free", window.fsage.color("--map-free")]);
+    items.push([FREE, "nothing: all free", window.fsage.color("--map-free")]);
     if (sum(FREE + 1) > 0) items.splice(-2, 0, [FREE + 1, "first blocks only", window.fsage.color("--map-first")]);
     if (list.children.length !== items.length || list.dataset.color !== state.color) {
       list.dataset.color = state.color;
@@ -420,7 +420,7 @@
       swatch.classList.toggle("hatched", color === null);
       if (color !== null) swatch.style.background = color;
       text.textContent = name;
-      share.textContent = percent(sum(slot) / all);
+      share.textContent = `${percent(sum(slot) / all)} of cells`;
       button.setAttribute("aria-pressed", String(state.only === slot));
     });
   };
