@@ -14,6 +14,12 @@ use std::path::Path;
 
 const NAME: &str = "ext4";
 
+/// Why delayed allocation is no switch of its own, and what compares with it and without.
+const NO_DELALLOC: &str = "delayed allocation goes with the regime: `regime=c` allocates within the write, one request a \
+    call, so that when data go to disk no longer decides where they lie; what a clock would still decide there, when \
+    freed blocks are free again and which processor writes, is modeled for `regime=default` alone. Compare \
+    ext4:regime=default with ext4:regime=c; the kernel's own: loop:ext4,mount=nodelalloc";
+
 /// What users know of ext4, and the model does not have: the kernel's own does.
 const LACKS: &[(&str, &str)] = &[
     (
@@ -34,9 +40,9 @@ const LACKS: &[(&str, &str)] = &[
     ),
     (
         "nodelalloc",
-        "allocation at the write is `regime=c`; the kernel's own: loop:ext4,mount=nodelalloc",
+        NO_DELALLOC,
     ),
-    ("delalloc", "it is usual; `regime=c` allocates at the write"),
+    ("delalloc", NO_DELALLOC),
     (
         "noauto_da_alloc",
         "what it changes is not modeled; the kernel has it: loop:ext4,mount=noauto_da_alloc",
