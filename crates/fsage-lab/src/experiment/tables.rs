@@ -21,7 +21,7 @@ use crate::life::{self, Life};
 use crate::run_folder::Manifest as Run;
 use fsage_bench::Summary;
 use fsage_data::table::{Column, ColumnKind, TableWriter, Value};
-use fsage_metrics::{METRICS, layout_score, pieces};
+use fsage_metrics::{METRICS, Unit, layout_score, pieces};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
@@ -431,9 +431,10 @@ impl Means {
                 (group.lives.len() as u64).into(),
                 (lives.len() as u64).into(),
             ]);
-            row.extend(mean(&life::independent(group.lives.iter().cloned())));
+            let values = life::independent(group.lives.iter().cloned());
+            row.extend(mean(&values, domain(&group.unit)));
             row.push(first.map(|first| first.target.as_str()).into());
-            row.extend(mean(&differences.unwrap_or_default()));
+            row.extend(mean(&differences.unwrap_or_default(), ANYWHERE));
             push(row)?;
         }
         Ok(())
@@ -446,16 +447,30 @@ fn differences(of: &[(Life, f64)], than: &[(Life, f64)]) -> Vec<f64> {
     pairs.iter().map(|(of, than)| of - than).collect()
 }
 
-/// The mean of values, and where that of more of them lies with a confidence of 0.95 (Student's t).
-fn mean(values: &[f64]) -> [Value; 3] {
+/// Where differences lie.
+const ANYWHERE: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
+
+/// Where values in a unit lie: none is negative, and shares and scores end at 1.
+fn domain(unit: &str) -> (f64, f64) {
+    let up_to_1 = [Unit::Share, Unit::Score, Unit::Flag];
+    if up_to_1.iter().any(|of| of.name() == unit) {
+        (0.0, 1.0)
+    } else {
+        (0.0, f64::INFINITY)
+    }
+}
+
+/// The mean of values, and where that of more of them lies with a confidence of 0.95 (Student's t), as far as such
+/// values go.
+fn mean(values: &[f64], (least, most): (f64, f64)) -> [Value; 3] {
     let Some(summary) = Summary::of(values) else {
         return [Value::Null, Value::Null, Value::Null];
     };
     let interval = summary.mean_interval();
     [
         summary.mean.into(),
-        interval.map(|interval| interval.low).into(),
-        interval.map(|interval| interval.high).into(),
+        interval.map(|interval| interval.low.max(least)).into(),
+        interval.map(|interval| interval.high.min(most)).into(),
     ]
 }
 
@@ -481,7 +496,7 @@ mod tests {
     }
 
     fn value(of: f64) -> Ended {
-        let (metric, unit) = ("layout_score".to_owned(), "score".to_owned());
+        let (metric, unit) = ("beyond_end_bytes".to_owned(), "bytes".to_owned());
         Ended {
             metric,
             value: of,
@@ -571,9 +586,13 @@ mod tests {
         let (Value::F64(low), Value::F64(high)) = (&rows[0][7], &rows[0][8]) else {
             panic!("no interval: {:?}", rows[0]);
         };
-        // Student's t of 2 degrees of freedom is 4.303; the deviation is 10.
+        // Student's t of 2 degrees of freedom is 4.303; the deviation is 10: the interval would begin at -4.8, where no
+        // bytes are.
         let half = 4.302_653 * 10.0 / 3_f64.sqrt();
-        assert!((high - low - 2.0 * half).abs() < 1e-2, "{low} {high}");
+        assert!(
+            *low == 0.0 && (high - 20.0 - half).abs() < 1e-2,
+            "{low} {high}"
+        );
     }
 
     /// Each target twice, on a slow device and on a fast one: what is compared is of one device.

@@ -217,7 +217,8 @@ fn skipped(of: &OfMetric) -> String {
 
 fn points(curve: &Curve, sweep: &Sweep) -> Vec<Point> {
     let points = curve.points.iter().map(|at| {
-        let interval = at.over.mean_interval.filter(|_| sweep.pooled.is_empty());
+        let interval = at.over.mean_interval.map(|_| at.over.ends());
+        let interval = interval.filter(|_| sweep.pooled.is_empty());
         point(at.x, at.over.mean, interval)
     });
     points.collect()

@@ -2,6 +2,7 @@
 
 use crate::benching::causes::CauseRow;
 use crate::benching::flash::FlashRow;
+use crate::benching::over_days::Course;
 use crate::benching::results::Row;
 use crate::days::{self, DayRow};
 use crate::life;
@@ -52,6 +53,8 @@ pub struct Life {
     pub control: Option<DayRow>,
     /// Measurements of benchmarks.
     pub bench: Vec<Row>,
+    /// How fast it was over its days, where that was measured.
+    pub courses: Vec<Course>,
     /// Where its pages lay on flash devices.
     pub flash: Vec<FlashRow>,
     /// How long phases took there without some causes of their time.
@@ -147,12 +150,14 @@ impl Over {
     /// The same of a share, which lies between 0 and 1 however few lives there are.
     pub fn interval_of_share(&self) -> Option<(f64, f64)> {
         let (low, high) = self.interval()?;
-        Some((low.max(0.0), high.min(1.0)))
+        Some((low, high.min(1.0)))
     }
 
-    /// Where the mean lies: by Student's t where there are enough values, else from the smallest to the largest.
+    /// Where the mean lies of a metric, a speed or a ratio, none of which is ever negative: by Student's t where there
+    /// are enough values, else from the smallest to the largest.
     pub fn ends(&self) -> (f64, f64) {
-        self.mean_interval.unwrap_or((self.low, self.high))
+        let (low, high) = self.mean_interval.unwrap_or((self.low, self.high));
+        (low.max(0.0), high)
     }
 
     /// From the smallest to the largest; 0 of one.
@@ -227,15 +232,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn three_lives_have_the_interval_of_student_and_two_both_ends() {
+    fn three_lives_have_the_interval_of_student_from_0_on_and_two_both_ends() {
         assert_eq!(
             Over::of([2.0, 1.0]).map(|over| over.ends()),
             Some((1.0, 2.0))
         );
-        let (low, high) = Over::of([1.0, 2.0, 3.0]).expect("values").ends();
-        assert!(
-            (low + 0.4841).abs() < 1e-4 && (high - 4.4841).abs() < 1e-4,
-            "{low} {high}"
-        );
+        // By hand: t with two degrees of freedom is 4.302653, and 4.302653 / sqrt(3) is 2.4841.
+        let close = |values, expected: (f64, f64)| {
+            let (low, high) = Over::of(values).expect("values").ends();
+            assert!((low - expected.0).abs() < 1e-4 && (high - expected.1).abs() < 1e-4);
+        };
+        close([11.0, 12.0, 13.0], (9.5159, 14.4841));
+        close([1.0, 2.0, 3.0], (0.0, 4.4841));
     }
 }
