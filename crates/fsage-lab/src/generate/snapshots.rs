@@ -325,11 +325,27 @@ pub fn run(args: &Snapshots, output: &Output, ui: &dyn Watch) -> crate::Result<G
         let ((summary, repeated), tally) = write(output, &single, ui, None, make)?;
         (summary, repeated, tally)
     };
+    if let Some(drifted) = repeated.as_ref().and_then(drifted) {
+        ui.warn(&drifted);
+    }
     let repeated = repeated.as_ref().map(repeat_rows).unwrap_or_default();
     for warning in warnings(args, &summary) {
         ui.warn(&warning);
     }
     Ok(Generated::new([rows(&summary), repeated].concat(), tally))
+}
+
+/// That the number of files drifted, and why: the space in use is held, and not the size of a file.
+fn drifted(s: &RepeatSummary) -> Option<String> {
+    let (before, after) = s.live_files;
+    (before.abs_diff(after) * 10 > before).then(|| {
+        format!(
+            "--repeat: {after} files are left of {before}: the days that are repeated make files of another size than \
+             those that are there, and the space in use is held, by {} deletions that no past day had; more nights \
+             tell more of what is usual",
+            s.extra_deletes
+        )
+    })
 }
 
 fn repeat_rows(s: &RepeatSummary) -> Vec<Row> {
@@ -340,6 +356,18 @@ fn repeat_rows(s: &RepeatSummary) -> Vec<Row> {
             "  aimed at, bytes in use",
             "repeated_level_bytes",
             s.level_bytes,
+        ),
+        row("  files made", "repeated_creates", s.creates),
+        row("  files deleted", "repeated_deletes", s.deletes),
+        row(
+            "    of these, to hold the space in use",
+            "repeated_extra_deletes",
+            s.extra_deletes,
+        ),
+        row(
+            "  files before them",
+            "repeated_first_files",
+            s.live_files.0,
         ),
         row("  files after them", "repeated_live_files", s.live_files.1),
         row(
