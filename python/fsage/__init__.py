@@ -220,6 +220,7 @@ def bench(
     hot_days: int | None = None,
     drop_caches: bool | None = None,
     causes: bool | None = None,
+    over_days: int | None = None,
 ) -> list[dict[str, Any]]:
     """Benchmarks the targets of a run, aged and beside their unaged controls; without a run new targets, ``on`` and
     ``output``. Options from ``suites`` on are those of ``[bench]`` in an experiment, and mean the same.
@@ -248,7 +249,7 @@ def bench(
     options = {
         "suites": several(suites), "sizes": several(sizes), "repetitions": repetitions, "minutes": minutes,
         "device": device, "host": host, "states": several(states), "hot_days": hot_days, "drop_caches": drop_caches,
-        "causes": causes,
+        "causes": causes, "over_days": over_days,
     }
     with Listener(progress) as listener:
         return json.loads(

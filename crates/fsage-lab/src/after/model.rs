@@ -77,6 +77,7 @@ impl Made {
         let mut watched = Watched {
             source: &mut *source,
             observe: |event: &Event| known.observe(event),
+            days: None,
         };
         replay_all(
             (life.workload, AGAIN),

@@ -28,13 +28,15 @@ pub struct Again {
     pub files: WorkloadFiles,
 }
 
-/// Files of a workload that benchmarks go over.
+/// What benchmarks ask of a workload: which of its files they go over, and when.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
     /// Hot files are those that were changed so many days before it ends, or later.
     pub hot_days: u32,
     /// All files are asked for too.
     pub tree: bool,
+    /// The workload ends with this day, counted from 0; none for its own end.
+    pub last_day: Option<u64>,
 }
 
 /// Files that are alive when a workload ends.
@@ -116,6 +118,7 @@ pub fn models(
             hot.observe(event);
             highest_id = highest_id.max(made_id(event));
         },
+        days: asked.last_day.map(|day| day + 1),
     };
     replay_all((workload, AGAIN), &mut watched, &mut agings, threads, ui)?;
     let files = WorkloadFiles::of(&hot, asked);
@@ -123,7 +126,7 @@ pub fn models(
     let aged = agings.into_iter().zip(lives);
     for ((facts, spec), (aging, life)) in targets.iter().zip(&specs).zip(aged) {
         let days = run.join(&facts.folder).join("days.parquet");
-        is_as_it_was(&aging, &days, &facts.spec)?;
+        is_as_it_was(&aging, &days, &facts.spec, asked.last_day)?;
         interrupt::go_on()?;
         let target = aging.into_target();
         let mut model = with_control(spec, target, &files, highest_id, ui)?;
@@ -147,7 +150,7 @@ pub fn model_of(
     let spec = TargetSpec::parse(&target.spec)?;
     let aging = aged(&spec, workload, manifest.lenient, ui)?;
     let days = run.join(&target.folder).join("days.parquet");
-    is_as_it_was(&aging, &days, &target.spec)?;
+    is_as_it_was(&aging, &days, &target.spec, None)?;
     Ok(aging)
 }
 
@@ -194,11 +197,12 @@ pub(crate) fn aged_by(
     let mut watched = Watched {
         source: &mut *source,
         observe: |event: &Event| hot.observe(event),
+        days: None,
     };
     replay_all((workload, AGAIN), &mut watched, &mut agings, None, ui)?;
     let aging = agings.pop().context("one target was aged")?;
     let days = target.run.join(&target.facts.folder).join("days.parquet");
-    is_as_it_was(&aging, &days, &target.facts.spec)?;
+    is_as_it_was(&aging, &days, &target.facts.spec, None)?;
     let model = aging.into_target().into_hosted();
     let model = model.with_context(|| format!("`{}` keeps no files", target.spec))?;
     Ok((model, hot.of_last_days(u32::MAX)))
@@ -212,6 +216,7 @@ pub fn hot_files(workload: &Path, days: u32, ui: &dyn Watch) -> crate::Result<Ve
     let asked = Asked {
         hot_days: days,
         tree: false,
+        last_day: None,
     };
     Ok(files_of(workload, asked, ui)?.hot)
 }
@@ -278,9 +283,16 @@ const KNOWN_BY: [&Metric; 5] = [
     &layout_score::SCORED,
 ];
 
-/// The last day is the one that the run has on record: another version of fsage may place blocks otherwise.
-fn is_as_it_was(aging: &Aging, days: &Path, spec: &str) -> crate::Result<()> {
-    let recorded = days::read(days)?;
+/// The last day that was lived is the one that the run has on record: another version of fsage may place blocks
+/// otherwise.
+fn is_as_it_was(
+    aging: &Aging,
+    days: &Path,
+    spec: &str,
+    last_day: Option<u64>,
+) -> crate::Result<()> {
+    let mut recorded = days::read(days)?;
+    recorded.retain(|row| last_day.is_none_or(|last| row.day <= last));
     let again = days::rows(aging.days());
     let facts = |row: Option<&DayRow>| {
         row.map(|row| (row.day, KNOWN_BY.map(|metric| row.metrics.get(metric))))

@@ -1,6 +1,6 @@
 //! A workload that somebody watches as it goes by.
 
-use fsage_core::{Event, EventSource, SinkError, WorkloadHeader};
+use fsage_core::{Event, EventSource, Op, SinkError, WorkloadHeader};
 
 /// A workload whose events are shown to `observe` before they are replayed.
 pub(crate) struct Watched<'a, F> {
@@ -8,6 +8,8 @@ pub(crate) struct Watched<'a, F> {
     pub source: &'a mut dyn EventSource,
     /// Who watches.
     pub observe: F,
+    /// It ends when so many days are over; none for its own end.
+    pub days: Option<u64>,
 }
 
 impl<F: FnMut(&Event) + Send> EventSource for Watched<'_, F> {
@@ -16,9 +18,15 @@ impl<F: FnMut(&Event) + Send> EventSource for Watched<'_, F> {
     }
 
     fn next_event(&mut self) -> Result<Option<Event>, SinkError> {
+        if self.days == Some(0) {
+            return Ok(None);
+        }
         let event = self.source.next_event()?;
         if let Some(event) = &event {
             (self.observe)(event);
+            if event.op == Op::Day {
+                self.days = self.days.map(|days| days - 1);
+            }
         }
         Ok(event)
     }

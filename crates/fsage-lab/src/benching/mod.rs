@@ -8,10 +8,12 @@ mod in_turn;
 mod lane;
 mod options;
 mod others;
+pub mod over_days;
 mod ratios;
 mod report;
 pub(crate) mod results;
 mod rows;
+mod why;
 
 pub use exec::Exec;
 pub(crate) use grounds::RunFiles;
@@ -183,6 +185,8 @@ pub struct Plan {
     pub drop_caches: bool,
     /// Split what aged file systems lose on flash into causes.
     pub causes: bool,
+    /// Models are also measured on earlier days, these and the last together so many; none for the last alone.
+    pub over_days: Option<u32>,
     /// What becomes of results of these suites.
     pub existing: Existing,
 }
@@ -202,11 +206,12 @@ impl Plan {
         self.suites.iter().map(|suite| suite.goes_over()).max()
     }
 
-    /// The files of a workload that the suites go over.
+    /// What the suites ask of a workload that is lived to its end.
     pub(crate) fn asked(&self) -> Asked {
         Asked {
             hot_days: self.hot_days,
             tree: self.goes_over() == Some(GoesOver::Tree),
+            last_day: None,
         }
     }
 
@@ -244,6 +249,7 @@ impl Plan {
             threads: cores,
             drop_caches: options.drop_caches,
             causes: options.causes,
+            over_days: options.over_days,
             existing: Existing::Refused,
         })
     }
@@ -254,6 +260,7 @@ impl Plan {
         let mut pairs =
             folders.flat_map(|folder| self.suites.iter().map(move |s| (folder.clone(), s.name())));
         pairs.all(|(folder, suite)| results::are_there(&folder, suite))
+            && over_days::are_there(run, specs, self)
     }
 
     /// Repetitions of every case of a suite on simulated targets. Flash has no spindle, and does the same every time.
@@ -431,7 +438,15 @@ fn measure_run(
     let _alone = Manifest::is_run(run)
         .then(|| FolderLock::alone(run))
         .transpose()?;
-    measure(&aged_lanes(run, only, plan, ui)?, plan, ui, reported)
+    let lanes = aged_lanes(run, only, plan, None, ui)?;
+    let mut measured = measure(&lanes, plan, ui, reported)?;
+    drop(lanes);
+    if plan.over_days.is_some() {
+        measured
+            .left_out
+            .extend(over_days::measure(run, only, plan, ui)?);
+    }
+    Ok(measured)
 }
 
 /// Makes targets and runs every suite on them, empty as they are.
@@ -570,11 +585,12 @@ fn may_drop_caches(lanes: &[Lane], ui: &dyn Watch) -> crate::Result<()> {
     Ok(())
 }
 
-/// The targets of a run, in the states that are asked for.
+/// The targets of a run, in the states that are asked for: at the end of their life, or models at the end of a day.
 fn aged_lanes(
     run: &Path,
     only: &[TargetSpec],
     plan: &Plan,
+    last_day: Option<u64>,
     ui: &dyn Watch,
 ) -> crate::Result<Vec<Lane>> {
     let manifest = Manifest::read(run)?;
@@ -585,9 +601,16 @@ fn aged_lanes(
         );
     }
     let chosen = chosen(run, &manifest, only)?;
+    let folder = |target: &TargetFacts| {
+        let folder = run.join(&target.folder);
+        match last_day {
+            Some(day) => over_days::folder(&folder, day),
+            None => folder,
+        }
+    };
     for target in &chosen {
         // Before anything is aged again.
-        plan.may_write(&run.join(&target.folder))?;
+        plan.may_write(&folder(target))?;
     }
     let states = if plan.states.is_empty() {
         vec![State::Aged, State::Control]
@@ -607,7 +630,10 @@ fn aged_lanes(
     // Nothing runs on models, and none is aged for it.
     let lived = states.iter().any(|&state| state != State::Empty) && !programs_alone;
     let files_are_asked = plan.goes_over() > Some(GoesOver::Own);
-    let asked = plan.asked();
+    let asked = Asked {
+        last_day,
+        ..plan.asked()
+    };
     let any_model = specs.iter().any(|(_, is_real)| !is_real);
     let needs_workload = lived && (any_model || files_are_asked);
     let workload = needs_workload
@@ -646,8 +672,8 @@ fn aged_lanes(
             ui.warn(&format!("{spec}: left out: {}", lane::no_programs()));
             continue;
         }
-        let folder = run.join(&facts.folder);
-        if lived {
+        let folder = folder(facts);
+        if lived && last_day.is_none() {
             seals::warn_of_changed(&spec, &folder, facts, ui);
         }
         lanes.push(if is_real {
@@ -712,6 +738,11 @@ fn empty_lanes(specs: &[TargetSpec], output: &Path, plan: &Plan) -> crate::Resul
     if plan.states.iter().any(|&state| state != State::Empty) {
         bail!(
             "without a run there is neither an aged file system nor its control; leave --state out"
+        );
+    }
+    if plan.over_days.is_some() {
+        bail!(
+            "--over-days: without a run there are no days; name the folder of a run, or leave it out"
         );
     }
     if plan.causes {

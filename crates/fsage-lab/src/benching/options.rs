@@ -77,6 +77,11 @@ pub struct Options {
     /// Split what aged file systems lose on a flash device into its causes: every suite runs once more without each.
     #[arg(long)]
     pub causes: bool,
+    /// Also measure models on earlier days of their life, so many days in all, evenly spread, each beside a fresh copy
+    /// of the files of that day: how speed changes with age, as a curve.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over_days: Option<u32>,
 }
 
 impl Default for Options {
@@ -92,6 +97,7 @@ impl Default for Options {
             hot_days: HOT_DAYS,
             drop_caches: false,
             causes: false,
+            over_days: None,
         }
     }
 }
@@ -219,6 +225,12 @@ impl Options {
         self.sizes().context("sizes")?;
         self.machine()?;
         self.may_split()?;
+        if self
+            .over_days
+            .is_some_and(|days| !(2..=1000).contains(&days))
+        {
+            bail!("over_days: expected 2 to 1000 days");
+        }
         match self.repetitions {
             Some(n) if n == 0 || n > MAX_REPETITIONS => {
                 bail!("repetitions: expected 1 to {MAX_REPETITIONS}")
@@ -301,6 +313,7 @@ mod tests {
             ("suites = []", "suites: expected at least one"),
             ("sizes = [\"0\"]", "sizes: a file of 0 bytes"),
             ("repetitions = 0", "repetitions: expected 1 to"),
+            ("over_days = 1", "over_days: expected 2 to 1000"),
             ("host = \"cray\"", "no host is called cray"),
             (
                 "causes = true\ndevice = \"st32430n\"",

@@ -6,7 +6,8 @@ use super::grounds::Files;
 use super::lane::{Lane, NotRun, Suited};
 use super::ratios::{are_too_few, of_lines, words};
 use super::results::{self, Row, State};
-use super::{HOT_FILES, Plan, Suite};
+use super::{HOT_FILES, Plan, Suite, why};
+use crate::days::{self, DayRow};
 use crate::error::Context;
 use crate::table;
 use fsage_bench::benchmarks::free_space::FREE_SPACE;
@@ -22,7 +23,7 @@ use std::path::Path;
 /// Characters of a chart in the terminal.
 const WIDTH: usize = 72;
 /// Bytes of a megabyte, as disks are sold, and as memory is.
-const MB: f64 = 1e6;
+pub(super) const MB: f64 = 1e6;
 const MIB: f64 = 1_048_576.0;
 
 /// A suite on a target.
@@ -44,6 +45,8 @@ pub struct Report {
     causes: Vec<CauseTime>,
     /// Of hot files, all files among which they are.
     all_files: Option<Files>,
+    /// The last day of the run, with its control: why aged is slower than that.
+    last_day: Option<DayRow>,
     /// Of each case, at least and at most so many.
     repetitions: (usize, usize),
     rows: Vec<Row>,
@@ -125,6 +128,9 @@ impl Report {
             device: machine.map(|machine| machine.device.clone()),
             host: machine.map(|machine| machine.host.clone()),
             all_files: lane.all_files.filter(|_| suite.name() == HOT_FILES),
+            last_day: days::read(&lane.folder.join("days.parquet"))
+                .ok()
+                .and_then(|mut days| days.pop()),
             repetitions: (
                 counts.iter().copied().min().unwrap_or(0),
                 counts.iter().copied().max().unwrap_or(0),
@@ -299,6 +305,12 @@ impl Report {
         if !says.is_empty() {
             writeln!(out, "\nAged beside unaged: {}.", says.join("; "))?;
         }
+        let slower = phases.iter().filter(|of| of.says == Says::Slower);
+        let slower: Vec<&str> = slower.map(|of| of.phase.as_str()).collect();
+        if let (false, Some(day)) = (slower.is_empty(), &self.last_day) {
+            let why = why::sentence(&*self.suite, (&self.rows, &self.lines), &slower, day);
+            writeln!(out, "{}", table::wrapped(&why, "", ""))?;
+        }
         let losses = causes::splits(&self.causes);
         if !losses.is_empty() {
             writeln!(
@@ -395,7 +407,7 @@ impl Report {
                 );
             }
             for state in scored {
-                let score = line.states.get(state).and_then(|cell| cell.layout_score);
+                let score = line.layout_score(*state);
                 cells.push(score.map_or_else(|| "-".to_owned(), |score| format!("{score:.3}")));
             }
             table.add_row(cells);
@@ -553,6 +565,19 @@ impl Line {
         self.repeated.is_some()
     }
 
+    /// Of the files that the phase goes over in a state, in all repetitions together.
+    pub fn layout_score(&self, state: State) -> Option<f64> {
+        self.states.get(&state)?.layout_score
+    }
+
+    /// The aged file system beside another one in the same case, where both have a control.
+    pub fn beside(&self, other: &Line) -> Option<Repeated> {
+        Some(Repeated::firsts_of(
+            self.repeated.as_ref()?,
+            other.repeated.as_ref()?,
+        ))
+    }
+
     /// Throughput of the aged file system as a multiple of that of the control. Reckoned when it is asked for: it takes
     /// thousands of drawings.
     pub fn ratio(&self) -> Option<Ratio> {
@@ -702,10 +727,7 @@ pub fn aged_over(one: &[&Line], other: &[&Line]) -> Option<Ratio> {
     let cases = one.iter().filter_map(|line| {
         let mut others = other.iter();
         let other = others.find(|other| other.file_bytes == line.file_bytes)?;
-        Some(Repeated::firsts_of(
-            line.repeated.as_ref()?,
-            other.repeated.as_ref()?,
-        ))
+        line.beside(other)
     });
     Ratio::of(&cases.collect::<Vec<Repeated>>())
 }

@@ -276,7 +276,7 @@ fn fresh(first: &[&Line], second: &[&Line]) -> Option<f64> {
 }
 
 /// What the ratios of several lives say: each is one of the same kind. Two are too few to decide anything.
-fn over_lives(over: Over) -> Says {
+pub fn over_lives(over: Over) -> Says {
     let (low, high) = over.ends();
     if (over.mean - 1.0).abs() < SAME {
         Says::Same

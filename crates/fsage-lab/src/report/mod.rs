@@ -20,6 +20,7 @@ pub(crate) mod names;
 mod nights;
 mod origin;
 mod outcomes;
+mod over_days;
 mod pieces;
 mod sides;
 mod source;
@@ -306,6 +307,7 @@ fn page(material: Material, beside: Option<&dyn Beside>) -> Report {
         let of_group = [
             fullness::section(group),
             after::section(group),
+            over_days::section(group),
             decay::section(group, beside),
             by_size::section(group),
             free_space::section(group),

@@ -3,7 +3,7 @@
 use super::subject::{Life, Subject};
 use super::{again, names};
 use crate::aging::real;
-use crate::benching::{causes, flash, results};
+use crate::benching::{causes, flash, over_days, results};
 use crate::days::{self, DayRow};
 use crate::error::Context;
 use crate::life;
@@ -123,6 +123,10 @@ fn life(
         ));
     }
     life.bench = benchmarks(&folder, name, missing);
+    let courses = noted(over_days::read(&folder), missing, || {
+        format!("{name}: how fast it was over its days cannot be read")
+    });
+    life.courses = courses.unwrap_or_default();
     let flash = noted(flash::read(&folder), missing, || {
         format!("{name}: where its pages lay on flash cannot be read")
     });

@@ -5,7 +5,7 @@ use crate::ui::{self, Ui};
 use anyhow::bail;
 use clap::builder::ArgPredicate;
 use fsage_bench::benchmarks;
-use fsage_lab::benching::{self, Command, Exec, Existing, Plan, What};
+use fsage_lab::benching::{self, Command, Exec, Existing, Plan, What, over_days};
 use fsage_target::TargetSpec;
 use serde::Serialize;
 use std::io::Write;
@@ -121,6 +121,12 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         let seed = plan.seed;
         summary::print_json(&mut out, &Json { seed, suites })?;
         return Ok(out.flush()?);
+    }
+    if args.run.is_some() && plan.over_days.is_some() {
+        for folder in &measured.folders {
+            over_days::print(&mut out, folder)?;
+        }
+        out.flush()?;
     }
     let folders = measured
         .folders

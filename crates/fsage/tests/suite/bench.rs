@@ -673,3 +673,51 @@ fn depths_trees_and_starts_are_measured_on_disks_and_flash() {
         assert!(speed(2, "start", "aged") > 0.0 && speed(2, "install", "control") > 0.0);
     }
 }
+
+/// What was measured on a day is what a run that ends with that day gives, byte for byte but for the days of its
+/// life; and the last day is that of the run.
+#[test]
+fn a_day_of_a_life_is_measured_as_the_end_of_a_shorter_one() {
+    let at = tempfile::tempdir().expect("a folder");
+    let at = at.path();
+    home_run(at);
+    let shown = fsage(
+        at,
+        "bench run --suite read-tree --repetitions 2 --over-days 3",
+    );
+    let rows = |folder: &str| {
+        let table = read_table(at.join(folder).join("bench/read-tree.parquet")).expect("results");
+        table.rows
+    };
+    // Six days in thirds: the second, the fourth and the last one, numbered from 0.
+    assert_eq!(names(&at.join(FOLDER).join("over-days")), ["1", "3"]);
+    let text = fsage(at, "convert w.parquet -");
+    let lines: Vec<&str> = text.lines().collect();
+    let end = lines
+        .iter()
+        .enumerate()
+        .filter(|(_, line)| line.split_whitespace().any(|word| word == "day"))
+        .nth(3)
+        .map(|(line, _)| line)
+        .expect("a fourth day");
+    fs::write(at.join("short.ops"), lines[..=end].join("\n") + "\n").expect("a workload");
+    fsage(at, &format!("age short.ops --on {SPEC} -o short"));
+    fsage(at, "bench short --suite read-tree --repetitions 2");
+    assert_eq!(
+        rows(&format!("{FOLDER}/over-days/3")),
+        rows(&FOLDER.replace("run", "short"))
+    );
+    let table = shown
+        .split("over the days of")
+        .nth(1)
+        .expect("a table by day");
+    let days = table
+        .lines()
+        .filter_map(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    assert_eq!(days.collect::<Vec<_>>(), [2, 4, 6]);
+    refuses(
+        at,
+        "bench --on ffs --suite read-tree --over-days 3 -o empty",
+        &["--over-days", "no days"],
+    );
+}

@@ -7,6 +7,7 @@ use crate::days::DayRow;
 use crate::fullness::{self, Fullness};
 use crate::report::bench::{self, Compared, Fastest, Ratio};
 use crate::report::names::is_simulated;
+use crate::report::over_days;
 use crate::report::subject::{Group, Subject};
 use crate::report::words::{list, percent, thousands};
 use fsage_bench::Says;
@@ -115,7 +116,10 @@ pub fn benchmarks(group: &Group) -> Vec<Finding> {
             .into_iter()
             .map(|compared| sentence(group, compared))
     });
-    let mut findings: Vec<Finding> = findings.collect();
+    let mut findings: Vec<Finding> = over_days::sentences(group)
+        .map(|text| finding(text, Tone::Neutral, over_days::SECTION))
+        .chain(findings)
+        .collect();
     findings.extend(unmeasured(group));
     findings
 }

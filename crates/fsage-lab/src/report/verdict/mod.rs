@@ -9,10 +9,12 @@ mod clock;
 mod consequences;
 mod decayed;
 mod premise;
+mod together;
 mod warnings;
 mod why;
 
 pub(crate) use warnings::UNLIKE_BLOCKS;
+pub(crate) use why::aged_worse;
 
 use super::fullness;
 use super::subject::{Group, Life, Over, Subject};
@@ -24,7 +26,7 @@ use fsage_metrics::pieces;
 use fsage_report::{Finding, Tone};
 
 /// Scores that differ by less are alike.
-const ALIKE: f64 = 0.005;
+pub(crate) const ALIKE: f64 = 0.005;
 
 /// A target that left out more of its operations, as a share, holds other files than the workload's.
 pub(crate) const UNDONE: f64 = 0.01;
@@ -52,6 +54,7 @@ pub fn findings(group: &Group) -> Vec<Finding> {
         let no_verdict = warnings::no_verdict(group);
         let draws = clock::one_system(group);
         if no_verdict.is_none() && draws.is_none() {
+            findings.extend(together::sentence(group));
             findings.extend(consequences::answer(group));
             findings.extend(clock::mixed(group));
             if let Some(unlike) = warnings::blocks(&ranking) {

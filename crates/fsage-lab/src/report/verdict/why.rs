@@ -5,7 +5,7 @@ use crate::days::DayRow;
 use crate::report::again::{KIND, POLICY};
 use crate::report::subject::Subject;
 use crate::report::words::{list, percent, size};
-use fsage_metrics::{directory_order, files, pieces};
+use fsage_metrics::{directory_order, files, layout_score, pieces};
 
 use fsage_report::{Finding, Tone};
 use std::fmt::Write as _;
@@ -56,6 +56,40 @@ const CLUES: [Clue; 4] = [
         text: percent,
     },
 ];
+
+/// What age made worse in a layout, beside a fresh copy of its files: `layout score 0.78 against 0.95`. Nothing where it
+/// made nothing worse, or has no control.
+pub(crate) fn aged_worse(day: &DayRow) -> Vec<String> {
+    let mut fresh = DayRow {
+        metrics: day.control.clone(),
+        ..DayRow::default()
+    };
+    // The copy has the same files, and as many blocks that are scored.
+    for same in [&files::FILES, &layout_score::SCORED] {
+        if let Some(count) = day.count(same) {
+            fresh = fresh.with(same, count);
+        }
+    }
+    let score = Clue {
+        value: DayRow::score,
+        least: super::ALIKE,
+        more_is_better: true,
+        what: "layout score",
+        text: |score| format!("{score:.3}"),
+    };
+    let worse = [&score].into_iter().chain(&CLUES).filter_map(|clue| {
+        let (aged, fresh) = ((clue.value)(day)?, (clue.value)(&fresh)?);
+        let lost = if clue.more_is_better {
+            fresh - aged
+        } else {
+            aged - fresh
+        };
+        let text = clue.text;
+        (lost >= clue.least)
+            .then(|| format!("{} {} against {}", clue.what, text(aged), text(fresh)))
+    });
+    worse.collect()
+}
 
 /// The sentence; none where no target decayed less than another.
 pub fn sentence(ranking: &Ranking<'_>) -> Option<Finding> {
@@ -224,4 +258,32 @@ fn broken(subject: &Subject) -> Vec<Broken> {
         }
     }
     classes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn age_is_blamed_for_what_it_made_worse_and_for_nothing_else() {
+        let day = |pieces: f64| {
+            DayRow::default()
+                .with(&layout_score::SCORE, 0.78)
+                .with(&layout_score::SCORED, 1000)
+                .with(&pieces::PER_FILE, pieces)
+        };
+        let control = |day: DayRow, score: f64| {
+            day.with_control(&layout_score::SCORE, score)
+                .with_control(&pieces::PER_FILE, 1.1)
+        };
+        assert_eq!(
+            aged_worse(&control(day(1.5), 0.95)),
+            [
+                "layout score 0.780 against 0.950",
+                "pieces per file 1.50 against 1.10"
+            ]
+        );
+        assert!(aged_worse(&control(day(1.0), 0.78)).is_empty());
+        assert!(aged_worse(&day(1.5)).is_empty(), "no control");
+    }
 }

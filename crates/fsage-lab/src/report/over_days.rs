@@ -1,0 +1,149 @@
+//! How fast targets were over the days of their lives, where benchmarks were asked for it.
+
+use super::bench::slug;
+use super::subject::{Group, Over, Subject};
+use super::words::list;
+use crate::benching::PhaseRatio;
+use crate::benching::over_days::Course;
+use fsage_bench::Better;
+use fsage_report::charts::{Point, Series};
+use fsage_report::{Axis, Exhibit, Lines, Section};
+use std::collections::BTreeMap;
+
+/// The id of the section, without what tells workloads apart.
+pub const SECTION: &str = "over-days";
+
+/// The section; none where only the last day was measured.
+pub fn section(group: &Group) -> Option<Section> {
+    let exhibits: Vec<Exhibit> = phases(group)
+        .into_iter()
+        .map(|phase| chart(group, phase))
+        .collect();
+    (!exhibits.is_empty()).then(|| Section {
+        id: format!("{SECTION}{}", group.suffix),
+        title: group.titled("Speed over the days"),
+        lead: "How fast each target was as it grew older, and, dashed, a fresh copy of the files that it held on that \
+               day: where the gap widens, age costs speed; where both fall, the files did it, not their layout."
+            .to_owned(),
+        exhibits,
+    })
+}
+
+/// Of each phase and target how the ratio to a fresh copy went, in words.
+pub fn sentences(group: &Group) -> impl Iterator<Item = String> {
+    phases(group).into_iter().map(move |(suite, phase)| {
+        let texts = group.subjects.iter().filter_map(|subject| {
+            let ratios = over_lives(subject, (suite, phase), |ratio| ratio.aged_by_control);
+            let (first, last) = (ratios.first_key_value()?, ratios.last_key_value()?);
+            let least = ratios.iter().min_by(|a, b| a.1.mean.total_cmp(&b.1.mean))?;
+            let low = if least.0 == first.0 || least.0 == last.0 {
+                String::new()
+            } else {
+                format!(", at least {:.2} times on day {}", least.1.mean, least.0)
+            };
+            Some(format!(
+                "{} {:.2} times as fast on day {} and {:.2} times on day {}{low}",
+                subject.name, first.1.mean, first.0, last.1.mean, last.0
+            ))
+        });
+        let texts: Vec<String> = texts.collect();
+        format!(
+            "Over the days, {suite} {phase} beside a fresh copy of the files of the day: {}.",
+            list(&texts)
+        )
+    })
+}
+
+/// Suites and phases with a course, in the order in which targets have them.
+fn phases(group: &Group) -> Vec<(&str, &str)> {
+    let mut phases = Vec::new();
+    for course in group.subjects.iter().flat_map(courses) {
+        if !phases.contains(&course.of()) {
+            phases.push(course.of());
+        }
+    }
+    phases
+}
+
+fn courses(subject: &Subject) -> impl Iterator<Item = &Course> {
+    subject.lives.iter().flat_map(|life| &life.courses)
+}
+
+/// A value by day: over lives the mean of those that have the day.
+fn over_lives(
+    subject: &Subject,
+    of: (&str, &str),
+    value: impl Fn(&PhaseRatio) -> f64,
+) -> BTreeMap<u64, Over> {
+    let mut values: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    for (day, ratio) in courses(subject)
+        .filter(|course| course.of() == of)
+        .flat_map(|course| &course.days)
+    {
+        values.entry(*day).or_default().push(value(ratio));
+    }
+    let overs = values.into_iter();
+    overs
+        .filter_map(|(day, values)| Some((day, Over::of(values)?)))
+        .collect()
+}
+
+fn chart(group: &Group, (suite, phase): (&str, &str)) -> Exhibit {
+    let mut series = Vec::new();
+    for subject in &group.subjects {
+        let aged = over_lives(subject, (suite, phase), |ratio| ratio.aged);
+        let control = over_lives(subject, (suite, phase), |ratio| ratio.control);
+        for (days, dashed) in [(aged, false), (control, true)] {
+            let points: Vec<Point> = days
+                .into_iter()
+                .map(|(day, over)| Point {
+                    x: day as f64,
+                    y: Some(over.mean),
+                    interval: over.interval(),
+                })
+                .collect();
+            if points.is_empty() {
+                continue;
+            }
+            let fresh = if dashed { ", control" } else { "" };
+            series.push(Series {
+                name: format!("{}{fresh}", subject.name),
+                target: subject.place,
+                dashed,
+                points,
+            });
+        }
+    }
+    let first = group
+        .subjects
+        .iter()
+        .flat_map(courses)
+        .find(|course| course.of() == (suite, phase))
+        .and_then(|course| course.days.first());
+    let (unit, better) = first.map_or(("", Better::Higher), |(_, ratio)| {
+        (ratio.unit.as_str(), ratio.better)
+    });
+    let less = match better {
+        Better::Higher => "",
+        Better::Lower => " Less is better.",
+    };
+    let lines = Lines {
+        id: format!("over-days-{}-{}{}", slug(suite), slug(phase), group.suffix),
+        title: format!("Benchmark {suite}: {phase}, by day"),
+        description: format!(
+            "Measured at the end of these days. Dashed: a fresh copy of the files of that day.{less}"
+        ),
+        x: Axis {
+            label: "day".to_owned(),
+            ..Axis::default()
+        },
+        y: Axis {
+            label: unit.to_owned(),
+            from_zero: true,
+            ..Axis::default()
+        },
+        series,
+        published: Vec::new(),
+    };
+    Exhibit::Chart(lines.into_chart())
+}

@@ -1,0 +1,216 @@
+//! Two targets over all benchmarks together, for those who want one answer for reads and writes.
+//!
+//! **Rule.** Of every size of every phase of every suite that both were measured in, the ratio of the medians of their
+//! aged speeds; all of them weigh the same, and the geometric mean is the answer. The interval is that of a ratio over
+//! several cases (see [`Ratio::of`]), or over lives of the mean of theirs.
+
+use super::{finding, skipped_too_many};
+use crate::benching::{Line, lines, words};
+use crate::life;
+use crate::report::bench::over_lives;
+use crate::report::names::is_simulated;
+use crate::report::subject::{Group, Over, Subject};
+use fsage_bench::{Ratio, Says};
+use fsage_report::{Finding, Tone};
+use std::collections::BTreeMap;
+
+/// Suite, phase and size of files.
+type Case = (String, String, Option<u64>);
+/// What was measured of a target, life by life.
+type Lives = Vec<(life::Life, BTreeMap<Case, Line>)>;
+
+/// How many times as fast one target is as another.
+struct Times {
+    mean: f64,
+    ends: (f64, f64),
+    says: Says,
+    cases: usize,
+}
+
+/// Reads and writes in one sentence; none where not both were measured, or of a single target.
+pub fn sentence(group: &Group) -> Option<Finding> {
+    let subjects = &group.subjects;
+    let simulated = subjects.iter().filter(|s| is_simulated(&s.spec)).count();
+    if subjects.iter().any(skipped_too_many) || ![0, subjects.len()].contains(&simulated) {
+        return None;
+    }
+    let mut known: Vec<(&Subject, Lives)> = subjects.iter().map(|s| (s, measured(s))).collect();
+    let (_, first) = known.first()?;
+    let mut speeds = Vec::new();
+    for (_, lives) in &known {
+        speeds.push(times(lives, first, |_| true)?.mean);
+    }
+    let mut places: Vec<usize> = (0..known.len()).collect();
+    places.sort_by(|&a, &b| speeds[b].total_cmp(&speeds[a]));
+    let [best, next, ..] = places[..] else {
+        return None;
+    };
+    let (reads, writes) = (
+        times(&known[best].1, &known[next].1, is_read)?,
+        times(&known[best].1, &known[next].1, is_write)?,
+    );
+    let all = times(&known[best].1, &known[next].1, |_| true)?;
+    let (best, next) = (&known.swap_remove(best).0.name, &subjects[next].name);
+    let says = |of: &Times| words(of.mean, of.ends, of.says);
+    let text = format!(
+        "Over all benchmarks, aged, {best} beside {next}: {}{}; reads {}, writes {}. That is the geometric mean of the \
+         ratios of {} cases, every size of every phase once.",
+        says(&all),
+        interval(&all),
+        says(&reads),
+        says(&writes),
+        all.cases
+    );
+    Some(finding(text, Tone::Neutral, "bench"))
+}
+
+fn is_read(phase: &str) -> bool {
+    phase.contains("read")
+}
+
+fn is_write(phase: &str) -> bool {
+    let words = ["create", "write", "append"];
+    words.iter().any(|word| phase.contains(word))
+}
+
+/// Where it lies, if that has a width and is not said anyway.
+fn interval(times: &Times) -> String {
+    let (low, high) = (
+        format!("{:.2}", times.ends.0),
+        format!("{:.2}", times.ends.1),
+    );
+    if low == high || times.says == Says::Inconclusive {
+        String::new()
+    } else {
+        format!(" ({low} to {high} times as fast)")
+    }
+}
+
+fn measured(subject: &Subject) -> Lives {
+    let lives = subject.lives.iter().map(|life| {
+        let by_suite = life
+            .bench
+            .chunk_by(|a, b| a.measurement.benchmark == b.measurement.benchmark);
+        let lines = by_suite.flat_map(|rows| {
+            let suite = &rows[0].measurement.benchmark;
+            lines(rows).into_iter().map(move |line| {
+                let case = (suite.clone(), line.phase.clone(), line.file_bytes);
+                (case, line)
+            })
+        });
+        (life.life.clone(), lines.collect())
+    });
+    lives.collect()
+}
+
+/// One target beside another over the phases that count, in the lives that both lived.
+fn times(of: &Lives, than: &Lives, counts: impl Fn(&str) -> bool) -> Option<Times> {
+    let ratios = of.iter().enumerate().filter_map(|(place, (life, of))| {
+        // Of repetitions of a life the one with the same number.
+        let is_same = |(other, _): &&(life::Life, _)| other == life;
+        let same = than.get(place).filter(is_same);
+        let (_, than) = same.or_else(|| than.iter().find(is_same))?;
+        let cases = of
+            .iter()
+            .filter(|((_, phase, _), _)| counts(phase))
+            .filter_map(|(case, line)| line.beside(than.get(case)?));
+        let cases: Vec<_> = cases.collect();
+        Some((life, Ratio::of(&cases)?, cases.len()))
+    });
+    let ratios: Vec<_> = ratios.collect();
+    let medians = ratios
+        .iter()
+        .map(|(life, ratio, _)| ((*life).clone(), ratio.median));
+    let over = Over::of(life::independent(medians))?;
+    let (ends, says) = match &ratios[..] {
+        [(_, one, _)] => ((one.low, one.high), one.says()),
+        _ => (over.ends(), over_lives(over)),
+    };
+    Some(Times {
+        mean: over.mean,
+        ends,
+        says,
+        cases: ratios.iter().map(|(_, _, cases)| *cases).max()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::benching::State;
+    use crate::benching::results::Row;
+    use crate::report::subject::Life;
+    use fsage_bench::Measurement;
+
+    /// A target that creates and reads at these speeds, three times each, as fast as its control.
+    fn subject(name: &str, create: u64, read: u64) -> Subject {
+        let row = |state, phase: &str, repetition, megabytes: u64| Row {
+            target: name.to_owned(),
+            state,
+            device: Some("disk".to_owned()),
+            host: Some("host".to_owned()),
+            measurement: Measurement {
+                benchmark: "sequential".to_owned(),
+                phase: phase.to_owned(),
+                file_bytes: Some(16 << 10),
+                repetition,
+                files: 1,
+                bytes: megabytes * 1_000_000,
+                elapsed_ns: 1_000_000_000,
+                cpu_ns: None,
+                optimal: None,
+                countable: None,
+                requests: None,
+                reading: None,
+            },
+        };
+        let mut bench = Vec::new();
+        for state in [State::Aged, State::Control] {
+            for repetition in 0..3 {
+                bench.push(row(state, "create", repetition, create));
+                bench.push(row(state, "read", repetition, read));
+            }
+        }
+        Subject {
+            name: name.to_owned(),
+            spec: "ext4".to_owned(),
+            lives: vec![Life {
+                bench,
+                ..Life::default()
+            }],
+            ..Subject::default()
+        }
+    }
+
+    fn said(subjects: Vec<Subject>) -> Option<String> {
+        let group = Group {
+            subjects,
+            ..Group::default()
+        };
+        sentence(&group).map(|finding| finding.text)
+    }
+
+    /// By hand: a reads 4 times as fast as b and creates at 0.64 of its speed; the root of 2.56 is 1.6.
+    #[test]
+    fn reads_and_writes_weigh_the_same_in_the_geometric_mean() {
+        let (a, b) = (subject("a", 64, 400), subject("b", 100, 100));
+        assert_eq!(
+            said(vec![b, a]).as_deref(),
+            Some(
+                "Over all benchmarks, aged, a beside b: 60 % faster; reads 300 % faster, writes 36 % slower. That is \
+                 the geometric mean of the ratios of 2 cases, every size of every phase once."
+            )
+        );
+    }
+
+    #[test]
+    fn one_target_and_reads_alone_have_no_such_sentence() {
+        assert_eq!(said(vec![subject("a", 1, 2)]), None);
+        let mut reads = [subject("a", 1, 2), subject("b", 2, 1)];
+        for subject in &mut reads {
+            let bench = &mut subject.lives[0].bench;
+            bench.retain(|row| row.measurement.phase == "read");
+        }
+        assert_eq!(said(reads.to_vec()), None);
+    }
+}
