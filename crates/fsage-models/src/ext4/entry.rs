@@ -15,8 +15,8 @@ use std::path::Path;
 const NAME: &str = "ext4";
 
 /// Why delayed allocation is no switch of its own, and what compares with it and without.
-const NO_DELALLOC: &str = "delayed allocation goes with the regime: `regime=c` allocates within the write, one request a \
-    call, so that when data go to disk no longer decides where they lie; what a clock would still decide there, when \
+const NO_DELALLOC: &str = "delayed allocation goes with the regime: `regime=c` allocates within the write, one request \
+    a call, so that when data go to disk no longer decides where they lie; what a clock would still decide there, when \
     freed blocks are free again and which processor writes, is modeled for `regime=default` alone. Compare \
     ext4:regime=default with ext4:regime=c; the kernel's own: loop:ext4,mount=nodelalloc";
 

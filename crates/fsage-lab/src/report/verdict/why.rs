@@ -57,8 +57,8 @@ const CLUES: [Clue; 4] = [
     },
 ];
 
-/// What age made worse in a layout, beside a fresh copy of its files: `layout score 0.78 against 0.95`. Nothing where it
-/// made nothing worse, or has no control.
+/// What age made worse in a layout, beside a fresh copy of its files: `layout score 0.78 against 0.95`. Nothing where
+/// it made nothing worse, or has no control.
 pub(crate) fn aged_worse(day: &DayRow) -> Vec<String> {
     let mut fresh = DayRow {
         metrics: day.control.clone(),
