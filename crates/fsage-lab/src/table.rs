@@ -26,6 +26,16 @@ pub fn table(header: &[&str]) -> Table {
     table
 }
 
+/// A table with sentences in it: as wide as the terminal, or 100 columns where there is none.
+pub fn table_of_sentences(header: &[String]) -> Table {
+    let mut table = table(&[""]);
+    table.set_header(header);
+    if terminal_width().is_none() {
+        table.set_width(WIDTH_OF_SENTENCES);
+    }
+    table
+}
+
 /// Puts columns with texts to the left.
 pub fn align_left(table: &mut Table, columns: &[usize]) {
     for &column in columns {
@@ -34,6 +44,9 @@ pub fn align_left(table: &mut Table, columns: &[usize]) {
         }
     }
 }
+
+/// How wide a table of sentences is where there is no terminal, in columns.
+const WIDTH_OF_SENTENCES: u16 = 100;
 
 /// How many columns the terminal has; `None` where the output is none.
 fn terminal_width() -> Option<u16> {

@@ -37,6 +37,11 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// Whether it came of a run, whatever it is.
+    pub fn is_result(self) -> bool {
+        matches!(self, Verdict::Met | Verdict::Differs | Verdict::Open)
+    }
+
     /// In words.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -12,10 +12,19 @@ use fsage_report::{
     Section, Target, Tone,
 };
 
+/// How many causes stand above the figures.
+const CAUSES_FIRST: usize = 3;
+
 /// What stands on the page.
 pub fn report(paper: &Paper, made: &Reproduction) -> Report {
     let run = &paper.run;
     let sections = [
+        Section {
+            id: "figures".to_owned(),
+            title: "Figures and tables".to_owned(),
+            lead: "Diamonds are published values; in the SVG files of the folder they are rings.".to_owned(),
+            exhibits: made.exhibits.iter().map(|exhibit| shown(paper, exhibit)).collect(),
+        },
         Section {
             id: "comparison".to_owned(),
             title: "Beside the paper".to_owned(),
@@ -33,12 +42,6 @@ pub fn report(paper: &Paper, made: &Reproduction) -> Report {
                    with the options that are printed."
                 .to_owned(),
             exhibits: causes(paper, &made.lines).into_iter().collect(),
-        },
-        Section {
-            id: "figures".to_owned(),
-            title: "Figures and tables".to_owned(),
-            lead: "Diamonds are published values; in the SVG files of the folder they are rings.".to_owned(),
-            exhibits: made.exhibits.iter().map(|exhibit| shown(paper, exhibit)).collect(),
         },
     ];
     let sections = sections
@@ -80,7 +83,7 @@ pub fn report(paper: &Paper, made: &Reproduction) -> Report {
     }
 }
 
-/// The tally; of a quick look what that means; otherwise what differs, a finding a cause.
+/// The tally; of a quick look what that means; otherwise what differs, a finding a cause, of which the first are shown.
 fn verdict(paper: &Paper, lines: &[Line]) -> Vec<Finding> {
     let finding = |text, tone, section: &str| Finding {
         text,
@@ -130,6 +133,12 @@ fn verdict(paper: &Paper, lines: &[Line]) -> Vec<Finding> {
         );
         finding(text, Tone::Bad, "comparison")
     }));
+    let more = findings.len().saturating_sub(1 + CAUSES_FIRST);
+    if more > 1 {
+        findings.truncate(1 + CAUSES_FIRST);
+        let text = format!("{more} more are below.");
+        findings.push(finding(text, Tone::Neutral, "causes"));
+    }
     findings
 }
 
@@ -144,7 +153,10 @@ fn comparison(lines: &[Line]) -> page::Exhibit {
         "place",
         "arithmetic, reading, reason",
     ]);
-    for line in lines {
+    // Results first: an input or a construction is no news.
+    let (results, others): (Vec<&Line>, Vec<&Line>) =
+        lines.iter().partition(|line| line.verdict.is_result());
+    for line in results.into_iter().chain(others) {
         let row = &line.expected;
         let notes = [&row.source, &row.from, &row.measured, &row.not_measurable];
         let notes: Vec<&str> = notes.into_iter().flatten().map(String::as_str).collect();

@@ -1,7 +1,7 @@
 //! Tables of results: one row a target, and the decay over days.
 
 use fsage_lab::days::DayRow;
-pub use fsage_lab::table::{digits, number, percent, print_json, table};
+pub use fsage_lab::table::{digits, number, percent, print_json, table, table_of_sentences};
 use fsage_metrics::{files, layout_score};
 use fsage_report::chart::{self, Series};
 use serde::Serialize;

@@ -251,8 +251,7 @@ impl Variants {
         };
         writeln!(out, "{}", paper.run.title)?;
         for sheet in sheets {
-            let mut table = summary::table(&[&sheet.header[0]]);
-            table.set_header(&sheet.header);
+            let mut table = summary::table_of_sentences(&sheet.header);
             table.add_rows(&sheet.rows);
             writeln!(out, "{table}\n")?;
         }
@@ -432,8 +431,8 @@ fn print(out: &mut impl Write, paper: &Paper, made: &Reproduction) -> anyhow::Re
         }
     }
     writeln!(out, "\nBeside the paper")?;
-    let mut table = summary::table(&["id"]);
-    table.set_header(vec!["id", "statement", "published", "ours", "verdict"]);
+    let header = ["id", "statement", "published", "ours", "verdict"].map(str::to_owned);
+    let mut table = summary::table_of_sentences(&header);
     for line in &made.lines {
         table.add_row(line.cells());
     }
@@ -455,8 +454,7 @@ fn print(out: &mut impl Write, paper: &Paper, made: &Reproduction) -> anyhow::Re
 
 fn print_together(out: &mut impl Write, together: &Together) -> anyhow::Result<()> {
     for sheet in [together.tally(), together.differs()] {
-        let mut table = summary::table(&[&sheet.header[0]]);
-        table.set_header(&sheet.header);
+        let mut table = summary::table_of_sentences(&sheet.header);
         table.add_rows(&sheet.rows);
         writeln!(out, "{}\n{table}\n", sheet.title)?;
     }
