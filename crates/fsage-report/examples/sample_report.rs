@@ -58,6 +58,7 @@ fn sample(days: usize, targets: usize) -> Report {
         subtitle: format!("home directories, {days} days, 812,411 operations; fsage 0.1.0, 2026-11-22"),
         verdict: verdict(days),
         folded: Vec::new(),
+        doubts: vec!["The past is short.".to_owned()],
         missing: vec![
             "btrfs stopped on day 211: the device was full. Type `fsage age --resume RUN` to go on.".into(),
             "LFS was not benchmarked: its host model reads no segments. The other targets were.".into(),

@@ -3,6 +3,7 @@
 use super::limits::Limit;
 use crate::report::words::counted;
 use serde::Serialize;
+use std::fmt::Write as _;
 
 /// Share of lives that lie in an interval.
 pub const INTERVAL: f64 = 0.90;
@@ -130,8 +131,10 @@ impl Answer {
             days => counted(days, "day"),
         };
         let growth = super::a_day(growth_bytes_per_day);
-        self.sentence
-            .push_str(&format!(" What is left then lasts {lasts} at {growth}."));
+        let _ = write!(
+            self.sentence,
+            " What is left then lasts {lasts} at {growth}."
+        );
     }
 
     /// Whether an interval is claimed.

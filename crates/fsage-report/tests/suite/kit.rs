@@ -103,6 +103,7 @@ pub fn full(text: &str) -> Report {
             section: Some("decay".into()),
         }],
         missing: vec![text.into()],
+        doubts: vec![text.into()],
         targets: vec![Target {
             name: text.into(),
             spec: text.into(),

@@ -68,7 +68,9 @@ pub fn findings(group: &Group) -> Vec<Finding> {
         }
         findings.extend(no_verdict);
         findings.extend(draws);
-        findings.extend(premise::sentence(group));
+        if !findings.is_empty() {
+            findings.extend(premise::sentence(group));
+        }
         // Before anybody decides: what makes the targets hard to compare.
         findings.extend(warnings::not_known(group));
         findings.extend(warnings::findings(group, &ranking, &[]));
