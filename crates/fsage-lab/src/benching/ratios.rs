@@ -46,6 +46,8 @@ pub fn words(ratio: f64, (low, high): (f64, f64), says: Says) -> String {
         Says::Same if low.total_cmp(&high).is_eq() => "the same".to_owned(),
         Says::Same => "as fast".to_owned(),
         Says::Slower => format!("{change} slower"),
+        Says::Faster if ratio >= 9.95 => format!("{ratio:.0} times as fast"),
+        Says::Faster if ratio >= 2.0 => format!("{ratio:.1} times as fast"),
         Says::Faster => format!("{change} faster"),
         Says::Inconclusive if are_too_few(low, high) => {
             format!("too few runs to say ({low:.2} to {high:.2} times as fast)")

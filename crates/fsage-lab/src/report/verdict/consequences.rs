@@ -10,13 +10,13 @@ use crate::report::names::is_simulated;
 use crate::report::over_days;
 use crate::report::subject::{Group, Subject};
 use crate::report::words::{list, percent, thousands};
-use fsage_bench::Says;
+use fsage_bench::{GoesOver, Says, benchmarks};
 use fsage_metrics::directory_order::ADJACENCY;
 use fsage_metrics::free_space;
 use fsage_report::{Finding, Tone};
 
 /// Who is less than so many times as fast is no answer.
-const LITTLE: f64 = 1.05;
+pub(super) const LITTLE: f64 = 1.05;
 
 /// Layout scores that differ by more are of unlike layouts.
 const UNLIKE: f64 = 0.1;
@@ -151,7 +151,7 @@ pub fn answer(group: &Group) -> Option<Finding> {
     let others = others.filter_map(|compared| {
         let other = compared.fastest.as_ref()?;
         let is_other = is_clearly_faster(other) && other.name != *name;
-        is_other.then_some((other, compared))
+        Some((&*other.name, times_beside(compared, other, name)?, compared)).filter(|_| is_other)
     });
     let but = but_faster(others.collect());
     let lives = group.subjects.iter().map(|subject| subject.lives.len());
@@ -192,11 +192,11 @@ pub fn answer(group: &Group) -> Option<Finding> {
              faster{but}."
         ),
     };
-    let hidden = match says {
-        Says::Faster if *times >= LITTLE => None,
-        _ => hidden_by_flash(group),
-    };
-    let text = format!("{text}{}", hidden.unwrap_or_default());
+    let is_seen = *says == Says::Faster && *times >= LITTLE;
+    let text = format!(
+        "{text}{}",
+        hidden_by_flash(group, is_seen).unwrap_or_default()
+    );
     Some(finding(text, Tone::Neutral, "bench"))
 }
 
@@ -233,8 +233,12 @@ fn is_narrow(compared: &Compared, fastest: &Fastest) -> bool {
     low >= 1.0 / LITTLE && high <= LITTLE && !compared.ratios.iter().any(has_few)
 }
 
-/// That layouts differ, and flash, where a break costs next to nothing, does not show what that costs elsewhere.
-fn hidden_by_flash(group: &Group) -> Option<String> {
+/// That layouts differ, and flash, where a break costs next to nothing, does not show what that costs elsewhere; nothing
+/// where a difference is seen.
+pub(super) fn hidden_by_flash(group: &Group, is_seen: bool) -> Option<String> {
+    if is_seen {
+        return None;
+    }
     let is_flash = |subject: &Subject| subject.lives.iter().any(|life| !life.flash.is_empty());
     if !group.subjects.iter().all(is_flash) {
         return None;
@@ -260,7 +264,7 @@ fn has_lost(ratio: &Ratio) -> bool {
 }
 
 /// The same of any target.
-fn any_has_lost(compared: &Compared) -> bool {
+pub(super) fn any_has_lost(compared: &Compared) -> bool {
     compared.ratios.iter().any(|(_, ratio)| has_lost(ratio))
 }
 
@@ -270,20 +274,17 @@ fn is_clearly_faster(fastest: &Fastest) -> bool {
 }
 
 /// Who else is faster, and in what: those that lead by most come first.
-fn but_faster(mut others: Vec<(&Fastest, &Compared)>) -> String {
-    others.sort_by(|(a, _), (b, _)| b.times.total_cmp(&a.times));
+fn but_faster(mut others: Vec<(&str, (f64, String), &Compared)>) -> String {
+    others.sort_by(|(_, (a, _), _), (_, (b, _), _)| b.total_cmp(a));
     let mut by_name: Vec<(&str, Vec<String>)> = Vec::new();
-    for (other, compared) in others {
+    for (other, (times, lies), compared) in others {
         let what = format!(
-            "{} {}, {:.2} times{}",
-            compared.suite,
-            compared.phase,
-            other.times,
-            where_it_lies(other)
+            "{} {}, {times:.2} times{lies}",
+            compared.suite, compared.phase
         );
-        match by_name.iter_mut().find(|(name, _)| *name == other.name) {
+        match by_name.iter_mut().find(|(name, _)| *name == other) {
             Some((_, all)) => all.push(what),
-            None => by_name.push((&other.name, vec![what])),
+            None => by_name.push((other, vec![what])),
         }
     }
     let texts = by_name.into_iter().map(|(name, all)| {
@@ -291,6 +292,19 @@ fn but_faster(mut others: Vec<(&Fastest, &Compared)>) -> String {
         format!("; {name} is faster in {all}")
     });
     texts.collect()
+}
+
+/// How many times as fast the fastest target of a phase is as `name`, and where that lies where `name` is the next one.
+fn times_beside(compared: &Compared, fastest: &Fastest, name: &str) -> Option<(f64, String)> {
+    if fastest.next == name {
+        return Some((fastest.times, where_it_lies(fastest)));
+    }
+    let aged = |of: &str| {
+        let mut ratios = compared.ratios.iter();
+        ratios.find(|(name, _)| name == of).map(|(_, r)| r.aged)
+    };
+    let (one, other) = (aged(&fastest.name)?, aged(name)?);
+    Some(((one / other).max(other / one), String::new()))
 }
 
 /// Targets that no benchmark was run on, where one was run on others.
@@ -363,7 +377,10 @@ fn command(group: &Group, suite: &str) -> Option<String> {
 /// Why files are read slower that are as whole as those of the fresh copy: they do not lie in the order in which they
 /// are read.
 fn out_of_order(group: &Group, compared: &Compared) -> Option<String> {
-    if !compared.phase.contains("read") {
+    // A suite that makes the files that it reads is not slowed down by how older ones lie.
+    let is_of_own = benchmarks::by_name(&compared.suite)
+        .is_some_and(|suite| suite.goes_over() == GoesOver::Own);
+    if !compared.phase.contains("read") || is_of_own {
         return None;
     }
     let slower = compared.ratios.iter().filter_map(|(name, ratio)| {

@@ -54,8 +54,7 @@ pub fn findings(group: &Group) -> Vec<Finding> {
         let no_verdict = warnings::no_verdict(group);
         let draws = clock::one_system(group);
         if no_verdict.is_none() && draws.is_none() {
-            findings.extend(together::sentence(group));
-            findings.extend(consequences::answer(group));
+            findings.extend(together::sentence(group).or_else(|| consequences::answer(group)));
             findings.extend(clock::mixed(group));
             if let Some(unlike) = warnings::blocks(&ranking) {
                 findings.push(unlike);

@@ -4,12 +4,14 @@
 //! aged speeds; all of them weigh the same, and the geometric mean is the answer. The interval is that of a ratio over
 //! several cases (see [`Ratio::of`]), or over lives of the mean of theirs.
 
+use super::consequences::{LITTLE, hidden_by_flash};
 use super::{finding, skipped_too_many};
 use crate::benching::{Line, lines, words};
 use crate::life;
 use crate::report::bench::over_lives;
 use crate::report::names::is_simulated;
 use crate::report::subject::{Group, Over, Subject};
+use crate::report::words::{list, percent};
 use fsage_bench::{Ratio, Says};
 use fsage_report::{Finding, Tone};
 use std::collections::BTreeMap;
@@ -34,7 +36,7 @@ pub fn sentence(group: &Group) -> Option<Finding> {
     if subjects.iter().any(skipped_too_many) || ![0, subjects.len()].contains(&simulated) {
         return None;
     }
-    let mut known: Vec<(&Subject, Lives)> = subjects.iter().map(|s| (s, measured(s))).collect();
+    let known: Vec<(&Subject, Lives)> = subjects.iter().map(|s| (s, measured(s))).collect();
     let (_, first) = known.first()?;
     let mut speeds = Vec::new();
     for (_, lives) in &known {
@@ -50,16 +52,48 @@ pub fn sentence(group: &Group) -> Option<Finding> {
         times(&known[best].1, &known[next].1, is_write)?,
     );
     let all = times(&known[best].1, &known[next].1, |_| true)?;
-    let (best, next) = (&known.swap_remove(best).0.name, &subjects[next].name);
-    let says = |of: &Times| words(of.mean, of.ends, of.says);
+    let names: Vec<&str> = subjects.iter().map(|s| s.name.as_str()).collect();
+    let life = match known.iter().map(|(_, lives)| lives.len()).max() {
+        Some(2..) => "these lives",
+        _ => "this life",
+    };
+    let said = |of: &Times| words(of.mean, of.ends, of.says);
+    let (reads, writes) = (said(&reads), said(&writes));
+    let (best_name, next_name) = (names[best], names[next]);
+    let answer = match all.says {
+        Says::Faster | Says::Slower => format!(
+            "{best_name}. Aged, beside {next_name}, it is {}{}: reads {reads}, writes {writes}",
+            said(&all),
+            interval(&all),
+        ),
+        Says::Same => {
+            format!(
+                "{best_name} or {next_name}. Aged, {best_name} is as fast as {next_name}: reads {reads}, writes {writes}"
+            )
+        }
+        Says::Inconclusive => format!(
+            "open. Aged, beside {next_name}, {best_name} is {}: reads {reads}, writes {writes}",
+            said(&all)
+        ),
+    };
+    let others = places[2..].iter().map(|&place| {
+        let share = percent(speeds[place] / speeds[best]);
+        format!("{} {share}", names[place])
+    });
+    let others: Vec<String> = others.collect();
+    let others = if others.is_empty() {
+        String::new()
+    } else {
+        format!(
+            " Of {best_name}'s speed the others have: {}.",
+            list(&others)
+        )
+    };
     let text = format!(
-        "Over all benchmarks, aged, {best} beside {next}: {}{}; reads {}, writes {}. That is the geometric mean of the \
-         ratios of {} cases, every size of every phase once.",
-        says(&all),
-        interval(&all),
-        says(&reads),
-        says(&writes),
-        all.cases
+        "In short, for {life}, over all benchmarks: {answer}. That is the geometric mean of the ratios of {} cases, \
+         every size of every phase once.{others}{}",
+        all.cases,
+        hidden_by_flash(group, all.says == Says::Faster && all.mean >= LITTLE).unwrap_or_default()
     );
     Some(finding(text, Tone::Neutral, "bench"))
 }
@@ -197,9 +231,29 @@ mod tests {
         assert_eq!(
             said(vec![b, a]).as_deref(),
             Some(
-                "Over all benchmarks, aged, a beside b: 60 % faster; reads 300 % faster, writes 36 % slower. That is \
-                 the geometric mean of the ratios of 2 cases, every size of every phase once."
+                "In short, for this life, over all benchmarks: a. Aged, beside b, it is 60 % faster: reads 4.0 times as \
+                 fast, writes 36 % slower. That is the geometric mean of the ratios of 2 cases, every size of every \
+                 phase once."
             )
+        );
+    }
+
+    /// By hand: beside b the third one reads and creates at half the speed; beside a that is 0.5 / 1.6.
+    #[test]
+    fn all_of_several_targets_are_named() {
+        let all = [
+            subject("a", 64, 400),
+            subject("b", 100, 100),
+            subject("c", 50, 50),
+        ];
+        let said = said(all.to_vec()).unwrap();
+        assert!(
+            said.contains("a. Aged, beside b, it is 60 % faster"),
+            "{said}"
+        );
+        assert!(
+            said.contains("Of a's speed the others have: c 31 %."),
+            "{said}"
         );
     }
 

@@ -1,9 +1,11 @@
 //! What makes targets hard to compare.
 
+use super::consequences::any_has_lost;
 use super::{Ranking, alike, finding};
 use crate::aging::NEARLY_EMPTY;
 use crate::days::{self, DayRow, REASONS};
 use crate::fullness::Fullness;
+use crate::report::bench;
 use crate::report::subject::{Group, Life, Subject};
 use crate::report::words::{counted, list, percent, thousands};
 use fsage_core::size::human;
@@ -47,6 +49,9 @@ pub fn findings(group: &Group, ranking: &Ranking<'_>, sizes: &[Fullness]) -> Vec
 
 /// Targets that always had room, on which hardly anything ages.
 pub fn nearly_empty(group: &Group) -> Option<Finding> {
+    if bench::compared(group).iter().any(any_has_lost) {
+        return None;
+    }
     let fullest =
         |subject: &Subject| days::fullest(subject.lives.iter().flat_map(|life| &life.days));
     let lasted = |subject: &&Subject| subject.lives.iter().any(|life| life.days.len() > 1);
