@@ -243,9 +243,19 @@ fn judge(verdict: &mut Verdict, rule: &Rule, sample: &Sample) -> String {
     };
     let old = sample.summary(|_, baseline| baseline);
     let change = sample.summary(|value, baseline| Some(value - baseline?));
+    // What is never negative in a life is not in the mean of lives either.
+    let is_negative = sample.values.iter().any(|(_, value, _)| *value < 0.0);
+    let lies = new.mean_interval().map(|interval| Interval {
+        low: if is_negative {
+            interval.low
+        } else {
+            interval.low.max(0.0)
+        },
+        ..interval
+    });
     let mut text = format!(
         "{name}mean {}{}",
-        with_interval(new.mean, new.mean_interval()),
+        with_interval(new.mean, lies),
         sample.unit
     );
     if let (Some(old), Some(change)) = (&old, &change) {

@@ -9,6 +9,7 @@ use crate::table;
 use fsage_bench::Summary;
 use fsage_metrics::{Metric, free_space, layout_score, pieces};
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 /// What is compared.
@@ -130,14 +131,22 @@ pub(super) fn print(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
     }
     writeln!(
         out,
-        "\nBeside {}, life by life: what differs, however little. Each interval is for one\ncomparison: of twenty \
-         comparisons expect one false difference.\n\n{differing}",
+        "\nBeside {}, life by life: what differs, however little, {} of {} comparisons. Each interval\nis for one \
+         of them: of twenty expect one false difference.\n\n{differing}",
         if is_one_workload {
             rows[0].target()
         } else {
             "the first target"
-        }
+        },
+        rows.iter().map(|row| row.beside().len()).sum::<usize>(),
+        compared(rows) * METRICS.len()
     )
+}
+
+/// How many rows stand beside another one: all but the first of each workload.
+fn compared(rows: &[Row]) -> usize {
+    let workloads: BTreeSet<&str> = rows.iter().map(Row::workload).collect();
+    rows.len() - workloads.len()
 }
 
 #[cfg(test)]

@@ -153,7 +153,11 @@ fn lives(args: &Args, specs: &[TargetSpec], seeds: u32, ui: Ui) -> anyhow::Resul
         json: args.json,
         verdict: true,
     };
-    run_cells(&plan, &options, &place, said, ui)
+    run_cells(&plan, &options, &place, said, ui)?;
+    if let Some(note) = simulated_machine(args, specs)?.filter(|_| !args.json) {
+        writeln!(ui::stdout(), "{note}")?;
+    }
+    Ok(())
 }
 
 /// The targets in the sizes that the first life fills so far, the others a little more or less; without shares as they

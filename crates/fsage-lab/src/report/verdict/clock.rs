@@ -9,6 +9,9 @@ use fsage_target::{TargetSpec, kernel_models};
 /// The key of models that says when they write back, and its value where that is by time.
 const REGIME: &str = "regime";
 const BY_TIME: &str = "default";
+/// Values for an ext4 whose blocks are found in the call itself, without delayed allocation or by `fallocate`: when they
+/// go to disk is of no account.
+const IN_THE_CALL: [&str; 2] = ["c", "d"];
 /// The key of models that replaces the times of a workload by a pace.
 const RATE: &str = "rate";
 /// The key that draws what such a model leaves to chance.
@@ -34,7 +37,10 @@ impl WriteBack {
             return lived.then_some(WriteBack::Replayed);
         }
         let by_time = spec.value(REGIME) == Some(BY_TIME);
-        if by_time && spec.has(RATE) {
+        let in_the_call = spec
+            .value(REGIME)
+            .is_some_and(|regime| IN_THE_CALL.contains(&regime));
+        if by_time && spec.has(RATE) || in_the_call {
             return None;
         }
         spec.is_of_today().then_some(if by_time {

@@ -607,6 +607,12 @@ fn when_data_went_to_disk_is_said() {
             == "The models of ext4 and xfs write back at the end of each day, as a kernel does that is set up so. One \
                 that is left alone writes back by time too, and decays more: --on ext4:regime=default.")
     );
+    assert!(
+        last(&["ext4:regime=c", "ext4:regime=default"])
+            .iter()
+            .all(|text| !text.contains("end of each day")),
+        "without delayed allocation blocks are found in the write"
+    );
     assert_eq!(
         last(&["ext4:regime=a", "ext4:regime=default"])[0],
         "ext4:regime=a writes back at the end of each day, as no kernel does that is left alone; ext4:regime=default \

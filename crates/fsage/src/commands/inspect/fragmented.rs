@@ -126,20 +126,35 @@ pub fn print_worst(layout: &dyn Layout, number: usize, as_json: bool) -> anyhow:
         writeln!(out, "No regular file is in several pieces.")?;
         return Ok(out.flush()?);
     }
-    let mut shown = table(&["pieces", "size", "mean piece", "inode", "directory", "path"]);
+    // What a run keeps of a target has no names.
+    let has_paths = files.iter().any(|file| file.path.is_some());
+    let mut header = vec!["pieces", "size", "mean piece", "inode", "directory"];
+    if has_paths {
+        header.push("path");
+    }
+    let mut shown = table(&header);
     align_left(&mut shown, &[5]);
     for file in files {
-        shown.add_row([
+        let mut cells = vec![
             file.pieces.to_string(),
             human(file.size_bytes),
             human(file.size_bytes / file.pieces),
             file.inode.to_string(),
             file.directory
                 .map_or_else(String::new, |inode| inode.to_string()),
-            file.path.unwrap_or_default(),
-        ]);
+        ];
+        if has_paths {
+            cells.push(file.path.unwrap_or_default());
+        }
+        shown.add_row(cells);
     }
     writeln!(out, "{shown}")?;
+    if !has_paths {
+        writeln!(
+            out,
+            "\nOf a model, `fsage history RUN/TARGET --inode N` names the file, and shows how it came to lie so."
+        )?;
+    }
     Ok(out.flush()?)
 }
 
