@@ -46,11 +46,15 @@ impl Measures {
         self.free.as_ref()?.utilization(&self.geometry)
     }
 
-    /// The same without what is allocated behind the end of files.
+    /// The same without what is allocated behind the end of files; never less than their data need. A mounted XFS
+    /// reports more behind ends than it has taken from its free space yet.
     pub fn lasting_utilization(&self) -> Option<f64> {
         let data = self.geometry.data_bytes? as f64;
-        let behind = self.sums.pieces.beyond_end_bytes as f64 / data;
-        Some((self.utilization()? - behind).max(0.0))
+        let pieces = &self.sums.pieces;
+        let [behind, live] =
+            [pieces.beyond_end_bytes, pieces.live_bytes].map(|bytes| bytes as f64 / data);
+        let used = self.utilization()?;
+        Some((used - behind).max(live).min(used))
     }
 }
 
@@ -153,5 +157,22 @@ mod tests {
         assert!((space.fragment_share(&m.geometry) - share).abs() < 1e-12);
         let used = 1.0 - free as f64 / f64::from(8 << 20);
         assert!((m.utilization().unwrap() - used).abs() < 1e-12);
+    }
+
+    /// By hand, of 1000 bytes: 900 used, of which 200 behind ends are given back; with 750 that files need, or 950, that
+    /// is the least; all that is used is the most.
+    #[test]
+    fn what_lasts_lies_between_what_files_need_and_what_is_used() {
+        let lasts = |live_bytes| {
+            let mut measures = measure(&Disk);
+            measures.geometry.data_bytes = Some(1000);
+            measures.free.as_mut().unwrap().bytes = 100;
+            measures.sums.pieces.beyond_end_bytes = 200;
+            measures.sums.pieces.live_bytes = live_bytes;
+            measures.lasting_utilization().unwrap()
+        };
+        for (live_bytes, expected) in [(600, 0.7), (750, 0.75), (950, 0.9)] {
+            assert!((lasts(live_bytes) - expected).abs() < 1e-12, "{live_bytes}");
+        }
     }
 }

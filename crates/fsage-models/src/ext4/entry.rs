@@ -38,10 +38,7 @@ const LACKS: &[(&str, &str)] = &[
         "inline_data",
         "data in inodes are not modeled; the kernel has them: loop:ext4,mkfs=\"-O inline_data\"",
     ),
-    (
-        "nodelalloc",
-        NO_DELALLOC,
-    ),
+    ("nodelalloc", NO_DELALLOC),
     ("delalloc", NO_DELALLOC),
     (
         "noauto_da_alloc",

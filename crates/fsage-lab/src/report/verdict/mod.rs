@@ -44,6 +44,7 @@ pub fn findings(group: &Group) -> Vec<Finding> {
     let is_of_sizes = levels > 0 && levels >= group.subjects.len();
     if is_of_sizes {
         findings.extend(consequences::fullness(&sizes));
+        findings.extend(warnings::reserve(group));
         findings.extend(premise::sentence(group));
         findings.extend(warnings::findings(group, &ranking, &sizes));
         findings.extend(clock::findings(group));

@@ -652,3 +652,22 @@ fn draws_of_one_file_system_are_not_ranked() {
     let other = as_target("ext4:regime=default,seed=1,size=2G", &[0.9, 0.8]);
     assert!(said(vec![a, b, other])[0].starts_with("After 2 days"));
 }
+
+#[test]
+fn the_reserve_for_root_is_named_where_somebody_lived_as_root() {
+    let said = |spec: &str| {
+        let group = Group {
+            subjects: vec![as_target(spec, &[0.9])],
+            ..Group::default()
+        };
+        super::warnings::reserve(&group).map(|finding| finding.text)
+    };
+    assert!(
+        said("ext4:size=1G")
+            .unwrap()
+            .contains("ext4:root=off lives")
+    );
+    assert!(said("loop:ext4,size=1G").unwrap().ends_with("earlier."));
+    assert_eq!(said("ext4:size=1G,root=off"), None);
+    assert_eq!(said("xfs:size=1G"), None);
+}

@@ -19,6 +19,10 @@ const UNLIKE_UTILIZATION: f64 = 0.02;
 /// Targets that differ by a larger factor in the number of blocks for as many bytes have blocks of other sizes.
 pub(crate) const UNLIKE_BLOCKS: f64 = 1.4;
 
+/// The file system that keeps a reserve for the superuser, and the key of its model that says who lives on it.
+const RESERVING: &str = "ext4";
+const ROOT: &str = "root";
+
 /// What is kept behind the ends of files is worth a word from this share of their bytes on.
 const UNLIKE_BEHIND: f64 = 0.05;
 
@@ -269,6 +273,26 @@ fn trims(spec: &str) -> Trims {
     let mut spec = spec.without(key);
     spec.options.push((key.to_owned(), Some(value.to_owned())));
     Trims::With(spec.to_string())
+}
+
+/// That the workload lived as the superuser, who may use what ext4 keeps from others.
+pub fn reserve(group: &Group) -> Option<Finding> {
+    let specs = group.subjects.iter();
+    let mut specs = specs.filter_map(|subject| TargetSpec::parse(&subject.spec).ok());
+    let lived_as_root = specs.find(|spec| {
+        let is_model = spec.kind == RESERVING;
+        is_model && spec.value(ROOT) != Some("off") || spec.place.as_deref() == Some(RESERVING)
+    })?;
+    let other = if lived_as_root.kind == RESERVING {
+        format!(": --on {RESERVING}:{ROOT}=off lives as one of them")
+    } else {
+        String::new()
+    };
+    let text = format!(
+        "The workload lived as root. {RESERVING} keeps a reserve for root, 5 % as mkfs makes it, and others find it \
+         full that much earlier{other}."
+    );
+    Some(finding(text, Tone::Neutral, "fullness"))
 }
 
 /// That no inode could be made though there was space.
