@@ -136,7 +136,7 @@ fn verdict(paper: &Paper, lines: &[Line]) -> Vec<Finding> {
     let more = findings.len().saturating_sub(1 + CAUSES_FIRST);
     if more > 1 {
         findings.truncate(1 + CAUSES_FIRST);
-        let text = format!("{more} more are below.");
+        let text = format!("{more} more causes stand below the figures.");
         findings.push(finding(text, Tone::Neutral, "causes"));
     }
     findings

@@ -67,17 +67,19 @@ fn metric(verdict: &mut Verdict, rule: &Rule, column: &str, when: When, pair: &P
     }
 }
 
-/// How many days before a file system is full a limit of its utilization is crossed, at the mean growth of the days
-/// that are looked at; none of other limits, and where it does not grow.
+/// How many days before a file system is full a limit of its utilization is crossed, at the mean growth of the later
+/// half of the days that are looked at, so that filling a new disk does not count; none of other limits, and where it
+/// does not grow.
 fn headroom(column: &str, bound: &Bound, points: &[Point<'_>]) -> Option<String> {
     let is_of_space = [files::UTILIZATION.id, files::LASTING_UTILIZATION.id].contains(&column);
-    let (first, last) = (points.first()?, points.last()?);
+    let later = &points[points.len() / 2..];
+    let (first, last) = (later.first()?, later.last()?);
     let growth = (last.value - first.value) / (last.day.day - first.day.day) as f64;
     let is_limit = is_of_space && bound.kind == BoundKind::Max && growth > 0.0;
     is_limit.then(|| {
         let days = ((1.0 - bound.limit) / growth) as u64;
         format!(
-            "; {bound} fires {} before it is full, at the mean growth of these days",
+            "; {bound} fires {} before it is full, at the growth of the later half of these days",
             counted(days, "day")
         )
     })
@@ -423,14 +425,20 @@ mod tests {
         let found = verdict(&rule("utilization", 0.95), &grown, None).found;
         assert_eq!(
             found,
-            "0.5000 to 0.9400 on 23 days; max = 0.9500 fires 2 days before it is full, at the mean growth of these days"
+            "0.5000 to 0.9400 on 23 days; max = 0.9500 fires 2 days before it is full, at the growth of the later \
+             half of these days"
         );
         let failed = messages(&rule("utilization", 0.9), &grown, None);
         assert!(
-            failed[0]
-                .ends_with(" fires 5 days before it is full, at the mean growth of these days"),
+            failed[0].ends_with(
+                " fires 5 days before it is full, at the growth of the later half of these days"
+            ),
             "{failed:?}"
         );
+        // Filling it on the first day counts for nothing.
+        grown.days[0].metrics.set(&files::UTILIZATION, 0.0);
+        let found = verdict(&rule("utilization", 0.95), &grown, None).found;
+        assert!(found.contains("fires 2 days before"), "{found}");
         // Half of it is given back: growth is a point a day.
         let found = verdict(&rule("lasting_utilization", 0.95), &grown, None).found;
         assert!(found.contains("fires 5 days before"), "{found}");

@@ -216,7 +216,7 @@ impl Observed {
             doubts.push(format!(
                 "it grew by {} and only {} in the second half of the days, {} in the last quarter: it may have been \
                  filling up, and have come to its level, as a cache does at its limit, so that intervals reach to \
-                 the day that the last pace gives; begin with the nights since then",
+                 the day that the last pace gives; give it the nights since then alone",
                 super::a_day(self.growth_bytes_per_day),
                 super::a_day(self.growth_by_half[1]),
                 super::a_day(self.growth_lately),
