@@ -1,6 +1,8 @@
 //! Results as text: tables, shares, scores, JSON.
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent, presets};
+use comfy_table::{
+    CellAlignment, ColumnConstraint, ContentArrangement, Table, TableComponent, presets,
+};
 use fsage_core::size::human;
 use fsage_metrics::Unit;
 use serde::Serialize;
@@ -26,12 +28,16 @@ pub fn table(header: &[&str]) -> Table {
     table
 }
 
-/// A table with sentences in it: as wide as the terminal, or 100 columns where there is none.
-pub fn table_of_sentences(header: &[String]) -> Table {
+/// A table with sentences in it: as wide as the terminal, or 100 columns where there is none. So many columns begin it
+/// with names, which are kept in one piece.
+pub fn table_of_sentences(header: &[String], names: usize) -> Table {
     let mut table = table(&[""]);
     table.set_header(header);
     if terminal_width().is_none() {
         table.set_width(WIDTH_OF_SENTENCES);
+    }
+    for column in table.column_iter_mut().take(names) {
+        column.set_constraint(ColumnConstraint::ContentWidth);
     }
     table
 }

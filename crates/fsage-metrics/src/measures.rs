@@ -159,8 +159,8 @@ mod tests {
         assert!((m.utilization().unwrap() - used).abs() < 1e-12);
     }
 
-    /// By hand, of 1000 bytes: 900 used, of which 200 behind ends are given back; with 750 that files need, or 950, that
-    /// is the least; all that is used is the most.
+    /// By hand, of 1000 bytes: 900 used, of which 200 behind ends are given back; with 750 that files need, or 950,
+    /// that is the least; all that is used is the most.
     #[test]
     fn what_lasts_lies_between_what_files_need_and_what_is_used() {
         let lasts = |live_bytes| {

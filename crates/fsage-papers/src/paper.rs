@@ -275,14 +275,10 @@ pub struct Method {
     pub rules: Rules,
     /// The file system of which snapshots are taken.
     pub truth: String,
-    /// Files that live for less than a day are drawn from a week of the truth; without, the workload has only what
-    /// snapshots show.
-    #[serde(default = "yes")]
-    pub short_lived: bool,
-}
-
-fn yes() -> bool {
-    true
+    /// The workload has what snapshots show alone; else files that live for less than a day, too, drawn from a week of
+    /// the truth.
+    #[serde(default)]
+    pub snapshots_alone: bool,
 }
 
 /// The sequential benchmark.

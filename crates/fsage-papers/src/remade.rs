@@ -97,7 +97,7 @@ pub fn make(
         placement: Some(Placement::Groups),
         ..Options::default()
     };
-    let short_lived = (method.short_lived && !pool.is_empty()).then(|| ShortLived {
+    let short_lived = (!method.snapshots_alone && !pool.is_empty()).then(|| ShortLived {
         pool: &pool,
         draws: method.rules.draws(a_day),
     });

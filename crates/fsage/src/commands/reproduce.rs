@@ -251,7 +251,7 @@ impl Variants {
         };
         writeln!(out, "{}", paper.run.title)?;
         for sheet in sheets {
-            let mut table = summary::table_of_sentences(&sheet.header);
+            let mut table = summary::table_of_sentences(&sheet.header, 1);
             table.add_rows(&sheet.rows);
             writeln!(out, "{table}\n")?;
         }
@@ -432,7 +432,7 @@ fn print(out: &mut impl Write, paper: &Paper, made: &Reproduction) -> anyhow::Re
     }
     writeln!(out, "\nBeside the paper")?;
     let header = ["id", "statement", "published", "ours", "verdict"].map(str::to_owned);
-    let mut table = summary::table_of_sentences(&header);
+    let mut table = summary::table_of_sentences(&header, 1);
     for line in &made.lines {
         table.add_row(line.cells());
     }
@@ -453,8 +453,12 @@ fn print(out: &mut impl Write, paper: &Paper, made: &Reproduction) -> anyhow::Re
 }
 
 fn print_together(out: &mut impl Write, together: &Together) -> anyhow::Result<()> {
-    for sheet in [together.tally(), together.differs()] {
-        let mut table = summary::table_of_sentences(&sheet.header);
+    let (tally, differs) = (together.tally(), together.differs());
+    let mut counts = summary::table(&[""]);
+    counts.set_header(&tally.header);
+    let names = ["paper", "id"].len();
+    let reasons = summary::table_of_sentences(&differs.header, names);
+    for (sheet, mut table) in [(tally, counts), (differs, reasons)] {
         table.add_rows(&sheet.rows);
         writeln!(out, "{}\n{table}\n", sheet.title)?;
     }

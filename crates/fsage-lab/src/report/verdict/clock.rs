@@ -9,8 +9,8 @@ use fsage_target::{TargetSpec, kernel_models};
 /// The key of models that says when they write back, and its value where that is by time.
 const REGIME: &str = "regime";
 const BY_TIME: &str = "default";
-/// Values for an ext4 whose blocks are found in the call itself, without delayed allocation or by `fallocate`: when they
-/// go to disk is of no account.
+/// Values for an ext4 whose blocks are found in the call itself, without delayed allocation or by `fallocate`: when
+/// they go to disk is of no account.
 const IN_THE_CALL: [&str; 2] = ["c", "d"];
 /// The key of models that replaces the times of a workload by a pace.
 const RATE: &str = "rate";

@@ -233,8 +233,8 @@ fn is_narrow(compared: &Compared, fastest: &Fastest) -> bool {
     low >= 1.0 / LITTLE && high <= LITTLE && !compared.ratios.iter().any(has_few)
 }
 
-/// That layouts differ, and flash, where a break costs next to nothing, does not show what that costs elsewhere; nothing
-/// where a difference is seen.
+/// That layouts differ, and flash, where a break costs next to nothing, does not show what that costs elsewhere;
+/// nothing where a difference is seen.
 pub(super) fn hidden_by_flash(group: &Group, is_seen: bool) -> Option<String> {
     if is_seen {
         return None;

@@ -66,11 +66,10 @@ pub fn sentence(group: &Group) -> Option<Finding> {
             said(&all),
             interval(&all),
         ),
-        Says::Same => {
-            format!(
-                "{best_name} or {next_name}. Aged, {best_name} is as fast as {next_name}: reads {reads}, writes {writes}"
-            )
-        }
+        Says::Same => format!(
+            "{best_name} or {next_name}. Aged, beside {next_name}, {best_name} is as fast: reads {reads}, writes \
+             {writes}"
+        ),
         Says::Inconclusive => format!(
             "open. Aged, beside {next_name}, {best_name} is {}: reads {reads}, writes {writes}",
             said(&all)
@@ -231,8 +230,8 @@ mod tests {
         assert_eq!(
             said(vec![b, a]).as_deref(),
             Some(
-                "In short, for this life, over all benchmarks: a. Aged, beside b, it is 60 % faster: reads 4.0 times as \
-                 fast, writes 36 % slower. That is the geometric mean of the ratios of 2 cases, every size of every \
+                "In short, for this life, over all benchmarks: a. Aged, beside b, it is 60 % faster: reads 4.0 times \
+                 as fast, writes 36 % slower. That is the geometric mean of the ratios of 2 cases, every size of every \
                  phase once."
             )
         );
