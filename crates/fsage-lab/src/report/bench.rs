@@ -99,6 +99,15 @@ pub struct Compared {
     pub fastest: Option<Fastest>,
 }
 
+impl Compared {
+    /// The aged value of a target.
+    pub fn aged(&self, target: &str) -> Option<f64> {
+        let mut ratios = self.ratios.iter();
+        let (_, ratio) = ratios.find(|(name, _)| name == target)?;
+        Some(ratio.aged)
+    }
+}
+
 /// The fastest aged target of a phase against the next one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fastest {

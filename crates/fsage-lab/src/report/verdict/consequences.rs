@@ -5,7 +5,7 @@ use crate::after::Outcome;
 use crate::benching::{digits, results, words};
 use crate::days::DayRow;
 use crate::fullness::{self, Fullness};
-use crate::report::bench::{self, Compared, Fastest, Ratio};
+use crate::report::bench::{Compared, Fastest, Ratio};
 use crate::report::names::is_simulated;
 use crate::report::over_days;
 use crate::report::subject::{Group, Subject};
@@ -97,8 +97,7 @@ pub fn fullness(all: &[Fullness]) -> Vec<Finding> {
 /// How fast the aged file systems are beside their controls, a sentence for each suite and phase that reads or writes
 /// over files, and for others in which age or the choice of a target counts; where a suite has none of these, for its
 /// first phase.
-pub fn benchmarks(group: &Group) -> Vec<Finding> {
-    let compared = bench::compared(group);
+pub fn benchmarks(group: &Group, compared: &[Compared]) -> Vec<Finding> {
     let suites = compared.chunk_by(|a, b| a.suite == b.suite);
     let findings = suites.flat_map(|of_suite| {
         let is_reported = |compared: &&Compared| {
@@ -126,11 +125,10 @@ pub fn benchmarks(group: &Group) -> Vec<Finding> {
 
 /// Which target it is, for those who read one sentence: by the phase that counts most, and where another is faster.
 /// None of a single target, and where one left out so much that they do not hold the same files.
-pub fn answer(group: &Group) -> Option<Finding> {
+pub fn answer(group: &Group, compared: &[Compared]) -> Option<Finding> {
     if group.subjects.iter().any(skipped_too_many) {
         return None;
     }
-    let compared = bench::compared(group);
     let phases: Vec<(&str, &str)> = compared
         .iter()
         .map(|compared| (compared.suite.as_str(), compared.phase.as_str()))
@@ -154,11 +152,7 @@ pub fn answer(group: &Group) -> Option<Finding> {
         Some((&*other.name, times_beside(compared, other, name)?, compared)).filter(|_| is_other)
     });
     let but = but_faster(others.collect());
-    let lives = group.subjects.iter().map(|subject| subject.lives.len());
-    let (life, samples) = match lives.max() {
-        Some(2..) => ("these lives", "Lives"),
-        _ => ("this life", "Repetitions"),
-    };
+    let (life, samples) = whose(group);
     let alike = alike(chosen, fastest);
     let text = match says {
         Says::Faster if *times < LITTLE => {
@@ -200,16 +194,19 @@ pub fn answer(group: &Group) -> Option<Finding> {
     Some(finding(text, Tone::Neutral, "bench"))
 }
 
+/// What an answer holds for, and what it is drawn from.
+pub(super) fn whose(group: &Group) -> (&'static str, &'static str) {
+    let lives = group.subjects.iter().map(|subject| subject.lives.len());
+    match lives.max() {
+        Some(2..) => ("these lives", "Lives"),
+        _ => ("this life", "Repetitions"),
+    }
+}
+
 /// The fastest target, the next one, and others that are as close as these may be: `a, b or c`.
 fn alike(compared: &Compared, fastest: &Fastest) -> String {
     let mut names = vec![fastest.name.as_str(), fastest.next.as_str()];
-    let aged = |of: &str| {
-        let mut ratios = compared.ratios.iter();
-        ratios
-            .find(|(name, _)| name == of)
-            .map(|(_, ratio)| ratio.aged)
-    };
-    if let Some(best) = aged(&fastest.name) {
+    if let Some(best) = compared.aged(&fastest.name) {
         let mut ratios: Vec<&(String, Ratio)> = compared.ratios.iter().collect();
         ratios.sort_by(|(_, a), (_, b)| compared.better.order(a.aged, b.aged));
         let close = ratios.into_iter().filter(|(name, ratio)| {
@@ -299,11 +296,7 @@ fn times_beside(compared: &Compared, fastest: &Fastest, name: &str) -> Option<(f
     if fastest.next == name {
         return Some((fastest.times, where_it_lies(fastest)));
     }
-    let aged = |of: &str| {
-        let mut ratios = compared.ratios.iter();
-        ratios.find(|(name, _)| name == of).map(|(_, r)| r.aged)
-    };
-    let (one, other) = (aged(&fastest.name)?, aged(name)?);
+    let (one, other) = (compared.aged(&fastest.name)?, compared.aged(name)?);
     Some(((one / other).max(other / one), String::new()))
 }
 
@@ -409,7 +402,7 @@ fn out_of_order(group: &Group, compared: &Compared) -> Option<String> {
 
 /// The interval of a ratio in brackets, if it has a width.
 fn where_it_lies(fastest: &Fastest) -> String {
-    let ends = interval(fastest).map(|ends| format!(" ({ends})"));
+    let ends = interval(fastest.ends).map(|ends| format!(" ({ends})"));
     ends.unwrap_or_default()
 }
 
@@ -417,12 +410,11 @@ fn where_it_lies(fastest: &Fastest) -> String {
 fn known_of(fastest: &Fastest) -> Vec<String> {
     let fresh = fastest.fresh;
     let fresh = fresh.map(|times| format!("on fresh copies {times:.2} times"));
-    interval(fastest).into_iter().chain(fresh).collect()
+    interval(fastest.ends).into_iter().chain(fresh).collect()
 }
 
 /// Where a ratio lies, if that has a width.
-fn interval(fastest: &Fastest) -> Option<String> {
-    let (low, high) = fastest.ends;
+pub(super) fn interval((low, high): (f64, f64)) -> Option<String> {
     let (low, high) = (format!("{low:.2}"), format!("{high:.2}"));
     (low != high).then(|| format!("{low} to {high}"))
 }

@@ -16,6 +16,7 @@ mod why;
 pub(crate) use warnings::UNLIKE_BLOCKS;
 pub(crate) use why::aged_worse;
 
+use super::bench;
 use super::fullness;
 use super::subject::{Group, Life, Over, Subject};
 use super::words::{counted, list, percents};
@@ -42,6 +43,12 @@ pub fn findings(group: &Group) -> Vec<Finding> {
     let outcomes = super::after::outcomes(group);
     findings.extend(consequences::treated(&outcomes, after::answer));
     let is_of_sizes = levels > 0 && levels >= group.subjects.len();
+    // Thousands of drawings: once, and not where sizes are asked of.
+    let compared = if is_of_sizes {
+        Vec::new()
+    } else {
+        bench::compared(group)
+    };
     if is_of_sizes {
         findings.extend(consequences::fullness(&sizes));
         findings.extend(warnings::reserve(group));
@@ -51,11 +58,13 @@ pub fn findings(group: &Group) -> Vec<Finding> {
     } else {
         // A file system that had no room comes before all others are praised.
         findings.extend(warnings::ran_out(group, &ranking));
-        findings.extend(warnings::nearly_empty(group));
+        findings.extend(warnings::nearly_empty(group, &compared));
         let no_verdict = warnings::no_verdict(group);
         let draws = clock::one_system(group);
         if no_verdict.is_none() && draws.is_none() {
-            findings.extend(together::sentence(group).or_else(|| consequences::answer(group)));
+            findings.extend(
+                together::sentence(group).or_else(|| consequences::answer(group, &compared)),
+            );
             findings.extend(clock::mixed(group));
             if let Some(unlike) = warnings::blocks(&ranking) {
                 findings.push(unlike);
@@ -80,7 +89,7 @@ pub fn findings(group: &Group) -> Vec<Finding> {
     }
     findings.extend(consequences::treated(&outcomes, after::sentences));
     if !is_of_sizes {
-        findings.extend(consequences::benchmarks(group));
+        findings.extend(consequences::benchmarks(group, &compared));
     }
     for finding in &mut findings {
         if let Some(section) = &mut finding.section {

@@ -4,7 +4,7 @@
 //! aged speeds; all of them weigh the same, and the geometric mean is the answer. The interval is that of a ratio over
 //! several cases (see [`Ratio::of`]), or over lives of the mean of theirs.
 
-use super::consequences::{LITTLE, hidden_by_flash};
+use super::consequences::{LITTLE, hidden_by_flash, interval, whose};
 use super::{finding, skipped_too_many};
 use crate::benching::{Line, lines, words};
 use crate::life;
@@ -53,10 +53,7 @@ pub fn sentence(group: &Group) -> Option<Finding> {
     );
     let all = times(&known[best].1, &known[next].1, |_| true)?;
     let names: Vec<&str> = subjects.iter().map(|s| s.name.as_str()).collect();
-    let life = match known.iter().map(|(_, lives)| lives.len()).max() {
-        Some(2..) => "these lives",
-        _ => "this life",
-    };
+    let (life, _) = whose(group);
     let said = |of: &Times| words(of.mean, of.ends, of.says);
     let (reads, writes) = (said(&reads), said(&writes));
     let (best_name, next_name) = (names[best], names[next]);
@@ -64,7 +61,7 @@ pub fn sentence(group: &Group) -> Option<Finding> {
         Says::Faster | Says::Slower => format!(
             "{best_name}. Aged, beside {next_name}, it is {}{}: reads {reads}, writes {writes}",
             said(&all),
-            interval(&all),
+            interval(all.ends).map_or_else(String::new, |ends| format!(" ({ends} times as fast)")),
         ),
         Says::Same => format!(
             "{best_name} or {next_name}. Aged, beside {next_name}, {best_name} is as fast: reads {reads}, writes \
@@ -104,19 +101,6 @@ fn is_read(phase: &str) -> bool {
 fn is_write(phase: &str) -> bool {
     let words = ["create", "write", "append"];
     words.iter().any(|word| phase.contains(word))
-}
-
-/// Where it lies, if that has a width and is not said anyway.
-fn interval(times: &Times) -> String {
-    let (low, high) = (
-        format!("{:.2}", times.ends.0),
-        format!("{:.2}", times.ends.1),
-    );
-    if low == high || times.says == Says::Inconclusive {
-        String::new()
-    } else {
-        format!(" ({low} to {high} times as fast)")
-    }
 }
 
 fn measured(subject: &Subject) -> Lives {

@@ -5,7 +5,7 @@ use super::{Ranking, alike, finding};
 use crate::aging::NEARLY_EMPTY;
 use crate::days::{self, DayRow, REASONS};
 use crate::fullness::Fullness;
-use crate::report::bench;
+use crate::report::bench::Compared;
 use crate::report::subject::{Group, Life, Subject};
 use crate::report::words::{counted, list, percent, thousands};
 use fsage_core::size::human;
@@ -52,8 +52,8 @@ pub fn findings(group: &Group, ranking: &Ranking<'_>, sizes: &[Fullness]) -> Vec
 }
 
 /// Targets that always had room, on which hardly anything ages.
-pub fn nearly_empty(group: &Group) -> Option<Finding> {
-    if bench::compared(group).iter().any(any_has_lost) {
+pub fn nearly_empty(group: &Group, compared: &[Compared]) -> Option<Finding> {
+    if compared.iter().any(any_has_lost) {
         return None;
     }
     let fullest =
