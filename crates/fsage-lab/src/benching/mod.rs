@@ -442,9 +442,8 @@ fn measure_run(
     let mut measured = measure(&lanes, plan, ui, reported)?;
     drop(lanes);
     if plan.over_days.is_some() {
-        measured
-            .left_out
-            .extend(over_days::measure(run, only, plan, ui)?);
+        let earlier = over_days::measure(run, only, plan, &measured.left_out, ui)?;
+        measured.left_out.extend(earlier);
     }
     Ok(measured)
 }

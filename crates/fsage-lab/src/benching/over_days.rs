@@ -5,14 +5,15 @@
 //! those of the last day are the ordinary ones.
 
 use super::ratios::{PhaseRatio, of_lines};
-use super::report::{digits, lines};
+use super::report::{LEFT_OUT, digits, lines};
 use super::results::{self, Row, bench_folder};
 use super::{Existing, Plan, aged_lanes, chosen};
 use crate::days;
 use crate::error::Context;
+use crate::report::words::list;
 use crate::run_folder::{Manifest, TargetFacts};
 use crate::table;
-use crate::watch::Watch;
+use crate::watch::{Progress, Unit, Watch};
 use fsage_target::TargetSpec;
 use std::fs;
 use std::io::{self, ErrorKind, Write};
@@ -83,15 +84,18 @@ fn measured(folder: &Path, plan: &Plan) -> bool {
     suites.all(|suite| results::are_there(folder, suite.name()))
 }
 
-/// Runs every suite on the models of a run as they stood on earlier days; says which targets have none.
+/// Runs every suite on the models of a run as they stood on earlier days; says which targets have none, and what was
+/// left out on earlier days alone.
 pub(super) fn measure(
     run: &Path,
     only: &[TargetSpec],
     plan: &Plan,
+    on_last_day: &[String],
     ui: &dyn Watch,
 ) -> crate::Result<Vec<String>> {
     let manifest = Manifest::read(run)?;
     let (mut left_out, mut days, mut models) = (Vec::new(), Vec::new(), Vec::new());
+    let mut earlier = Earlier::default();
     for target in chosen(run, &manifest, only)? {
         let spec = TargetSpec::parse(&target.spec)?;
         if spec.real()?.is_some() {
@@ -119,9 +123,64 @@ pub(super) fn measure(
         }
         ui.note(&format!("Day {} ({} of {})", day + 1, at + 1, days.len()));
         let lanes = aged_lanes(run, &specs, plan, Some(day), ui)?;
-        left_out.extend(super::measure(&lanes, plan, ui, &mut |_| Ok(()))?.left_out);
+        let measured = super::measure(&lanes, plan, &Unwarning(ui), &mut |_| Ok(()))?;
+        earlier.add(day + 1, measured.left_out);
+    }
+    for why in earlier.not_among(on_last_day) {
+        ui.warn(&why);
+        left_out.push(why);
     }
     Ok(left_out)
+}
+
+/// What was left out on earlier days: most of it for one reason on all of them.
+#[derive(Default)]
+struct Earlier {
+    /// A case, why it was left out the first time, and on which days it was.
+    cases: Vec<(String, String, Vec<u64>)>,
+}
+
+impl Earlier {
+    fn add(&mut self, day: u64, lines: Vec<String>) {
+        for line in lines {
+            let (case, why) = line.split_once(LEFT_OUT).unwrap_or((&line, ""));
+            if let Some((.., days)) = self.cases.iter_mut().find(|known| known.0 == case) {
+                days.push(day);
+            } else {
+                let known = (case.to_owned(), why.to_owned(), vec![day]);
+                self.cases.push(known);
+            }
+        }
+    }
+
+    /// A line for each case that none of these lines is about.
+    fn not_among(self, lines: &[String]) -> impl Iterator<Item = String> {
+        let is_said = |case: &str| {
+            let cases = lines.iter().filter_map(|line| line.split_once(LEFT_OUT));
+            cases.into_iter().any(|(said, _)| said == case)
+        };
+        let cases = self.cases.into_iter().filter(move |of| !is_said(&of.0));
+        cases.map(|(case, why, days)| {
+            let noun = if days.len() == 1 { "day" } else { "days" };
+            let days: Vec<String> = days.iter().map(u64::to_string).collect();
+            format!("{case}, {noun} {}{LEFT_OUT}{why}", list(&days))
+        })
+    }
+}
+
+/// Sees all but warnings: those of an earlier day stand in what was measured.
+struct Unwarning<'a>(&'a dyn Watch);
+
+impl Watch for Unwarning<'_> {
+    fn begin(&self, what: &str, total: Option<u64>, unit: Unit) -> Box<dyn Progress> {
+        self.0.begin(what, total, unit)
+    }
+
+    fn warn(&self, _: &str) {}
+
+    fn note(&self, text: &str) {
+        self.0.note(text);
+    }
 }
 
 /// Removes what these suites left of earlier days.
@@ -244,6 +303,22 @@ impl Course {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_left_out_every_day_is_said_once() {
+        let line = |case: &str, why: &str| format!("{case}: left out: {why}");
+        let mut earlier = Earlier::default();
+        for (day, free) in [(3, "4 MiB"), (5, "3 MiB")] {
+            let room = line("xfs: sequential, aged", &format!("{free} are free"));
+            earlier.add(day, vec![line("ext4: bbs, aged", free), room]);
+        }
+        let on_last_day = [line("ext4: bbs, aged", "2 MiB")];
+        let said: Vec<String> = earlier.not_among(&on_last_day).collect();
+        assert_eq!(
+            said,
+            ["xfs: sequential, aged, days 3 and 5: left out: 4 MiB are free"]
+        );
+    }
 
     /// By hand: quarters of nine days end with days 3, 5, 7 and 9, counted from 1.
     #[test]

@@ -25,6 +25,8 @@ const WIDTH: usize = 72;
 /// Bytes of a megabyte, as disks are sold, and as memory is.
 pub(super) const MB: f64 = 1e6;
 const MIB: f64 = 1_048_576.0;
+/// Between a case that was left out and why.
+pub(super) const LEFT_OUT: &str = ": left out: ";
 
 /// A suite on a target.
 pub struct Report {
@@ -192,7 +194,7 @@ impl Report {
             let states: Vec<&str> = states.into_iter().map(State::as_str).collect();
             let (suite, states) = (self.suite(), states.join(" and "));
             format!(
-                "{}: {suite}, {states}{files}: left out: {why}{end}",
+                "{}: {suite}, {states}{files}{LEFT_OUT}{why}{end}",
                 self.target
             )
         };

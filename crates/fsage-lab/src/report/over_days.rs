@@ -10,6 +10,9 @@ use fsage_report::charts::{Point, Series};
 use fsage_report::{Axis, Exhibit, Lines, Section};
 use std::collections::BTreeMap;
 
+/// Ratios that differ by less over all days say that age did nothing.
+const FLAT: f64 = 0.02;
+
 /// The id of the section, without what tells workloads apart.
 pub const SECTION: &str = "over-days";
 
@@ -35,7 +38,21 @@ pub fn sentences(group: &Group) -> impl Iterator<Item = String> {
         let texts = group.subjects.iter().filter_map(|subject| {
             let ratios = over_lives(subject, (suite, phase), |ratio| ratio.aged_by_control);
             let (first, last) = (ratios.first_key_value()?, ratios.last_key_value()?);
-            let least = ratios.iter().min_by(|a, b| a.1.mean.total_cmp(&b.1.mean))?;
+            let by_mean = |a: &(&u64, &Over), b: &(&u64, &Over)| a.1.mean.total_cmp(&b.1.mean);
+            let (least, most) = (
+                ratios.iter().min_by(by_mean)?,
+                ratios.iter().max_by(by_mean)?,
+            );
+            if most.1.mean - least.1.mean < FLAT {
+                let (least, most) = (least.1.mean, most.1.mean);
+                let (low, high) = (format!("{least:.2}"), format!("{most:.2}"));
+                let span = match (low == high, &*low) {
+                    (true, "1.00") => "as fast".to_owned(),
+                    (true, _) => format!("{low} times as fast"),
+                    (false, _) => format!("{low} to {high} times as fast"),
+                };
+                return Some(format!("{} {span} on every day", subject.name));
+            }
             let low = if least.0 == first.0 || least.0 == last.0 {
                 String::new()
             } else {
@@ -146,4 +163,59 @@ fn chart(group: &Group, (suite, phase): (&str, &str)) -> Exhibit {
         published: Vec::new(),
     };
     Exhibit::Chart(lines.into_chart())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::subject::Life;
+    use fsage_bench::Says;
+
+    fn with(name: &str, ratios: &[f64]) -> Subject {
+        let days = (1..).zip(ratios).map(|(day, &aged_by_control)| {
+            let ratio = PhaseRatio {
+                suite: "read-tree".to_owned(),
+                phase: "read".to_owned(),
+                unit: "MB/s".to_owned(),
+                better: Better::Higher,
+                aged: aged_by_control,
+                control: 1.0,
+                aged_by_control,
+                interval: [aged_by_control; 2],
+                says: Says::Same,
+            };
+            (day, ratio)
+        });
+        Subject {
+            name: name.to_owned(),
+            lives: vec![Life {
+                courses: vec![Course {
+                    days: days.collect(),
+                }],
+                ..Life::default()
+            }],
+            ..Subject::default()
+        }
+    }
+
+    #[test]
+    fn a_course_that_does_not_move_is_one_number() {
+        let subjects = vec![
+            with("ext4", &[1.0, 0.9, 0.95]),
+            with("xfs", &[1.001, 1.0, 0.999]),
+            with("ffs", &[1.01, 1.02, 1.01]),
+        ];
+        let group = Group {
+            subjects,
+            ..Group::default()
+        };
+        assert_eq!(
+            sentences(&group).collect::<Vec<_>>(),
+            [
+                "Over the days, read-tree read beside a fresh copy of the files of the day: ext4 1.00 times as fast on \
+                 day 1 and 0.95 times on day 3, at least 0.90 times on day 2, xfs as fast on every day and ffs 1.01 to \
+                 1.02 times as fast on every day."
+            ]
+        );
+    }
 }

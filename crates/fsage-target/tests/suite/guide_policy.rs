@@ -42,3 +42,23 @@ fn the_policy_of_the_guide_ends_where_the_guide_says() {
         "docs/guide/write-a-policy.md does not say: {said}"
     );
 }
+
+#[test]
+fn the_guide_shows_what_the_file_has() {
+    let page = include_str!("../../../../docs/guide/write-a-policy.md");
+    let file = include_str!("../../../../docs/guide/follow.rs");
+    let shown = page
+        .split("```rust\n")
+        .nth(1)
+        .and_then(|rest| rest.split("```").next());
+    let shown = shown.expect("the page shows code");
+    assert!(
+        shown.contains("impl Policy") && file.contains(shown),
+        "{shown}"
+    );
+    let said = format!("[follow.rs](follow.rs), {} lines", file.lines().count());
+    assert!(
+        page.contains(&said),
+        "docs/guide/write-a-policy.md does not say: {said}"
+    );
+}

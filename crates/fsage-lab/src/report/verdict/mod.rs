@@ -69,6 +69,7 @@ pub fn findings(group: &Group) -> Vec<Finding> {
             if let Some(unlike) = warnings::blocks(&ranking) {
                 findings.push(unlike);
                 findings.extend(ranking.pieces());
+                findings.extend(why::of_each(group));
             } else {
                 findings.extend(ranking.ends());
                 findings.extend(decayed::sentence(&ranking));

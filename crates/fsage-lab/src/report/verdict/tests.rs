@@ -474,6 +474,9 @@ fn blocks_of_other_sizes_are_said() {
     // Scores that cannot be compared are not ranked.
     let pieces = "After 1 day, pieces per file: a 1.25 (fresh 1.00) and b 2.50 (fresh 1.00).";
     assert!(all.contains(pieces) && !all.contains("contiguous"), "{all}");
+    let worse = "What age made worse, against fresh copies: a: pieces per file 1.25 against 1.00; b: pieces per file \
+                 2.50 against 1.00.";
+    assert!(all.contains(worse), "{all}");
     let alike = said(vec![with("a", 1000), with("b", 1100)]).join("\n");
     assert!(
         !alike.contains("to a byte") && alike.contains("contiguous"),

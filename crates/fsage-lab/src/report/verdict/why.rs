@@ -3,7 +3,7 @@
 use super::{Ranking, alike, finding};
 use crate::days::DayRow;
 use crate::report::again::{KIND, POLICY};
-use crate::report::subject::Subject;
+use crate::report::subject::{Group, Subject};
 use crate::report::words::{list, percent, size};
 use fsage_metrics::{directory_order, files, layout_score, pieces};
 
@@ -60,6 +60,19 @@ const CLUES: [Clue; 4] = [
 /// What age made worse in a layout, beside a fresh copy of its files: `layout score 0.78 against 0.95`. Nothing where
 /// it made nothing worse, or has no control.
 pub(crate) fn aged_worse(day: &DayRow) -> Vec<String> {
+    let score = Clue {
+        value: DayRow::score,
+        least: super::ALIKE,
+        more_is_better: true,
+        what: "layout score",
+        text: |score| format!("{score:.3}"),
+    };
+    let (clues, fresh) = ([&score].into_iter().chain(&CLUES), fresh(day));
+    clues.filter_map(|clue| worse(clue, day, &fresh)).collect()
+}
+
+/// A fresh copy of the files of a day.
+fn fresh(day: &DayRow) -> DayRow {
     let mut fresh = DayRow {
         metrics: day.control.clone(),
         ..DayRow::default()
@@ -70,25 +83,44 @@ pub(crate) fn aged_worse(day: &DayRow) -> Vec<String> {
             fresh = fresh.with(same, count);
         }
     }
-    let score = Clue {
-        value: DayRow::score,
-        least: super::ALIKE,
-        more_is_better: true,
-        what: "layout score",
-        text: |score| format!("{score:.3}"),
+    fresh
+}
+
+/// A metric that is worse than that of a fresh copy, with both values.
+fn worse(clue: &Clue, day: &DayRow, fresh: &DayRow) -> Option<String> {
+    let (aged, fresh) = ((clue.value)(day)?, (clue.value)(fresh)?);
+    let lost = if clue.more_is_better {
+        fresh - aged
+    } else {
+        aged - fresh
     };
-    let worse = [&score].into_iter().chain(&CLUES).filter_map(|clue| {
-        let (aged, fresh) = ((clue.value)(day)?, (clue.value)(&fresh)?);
-        let lost = if clue.more_is_better {
-            fresh - aged
-        } else {
-            aged - fresh
-        };
-        let text = clue.text;
-        (lost >= clue.least)
-            .then(|| format!("{} {} against {}", clue.what, text(aged), text(fresh)))
+    let text = clue.text;
+    (lost >= clue.least).then(|| format!("{} {} against {}", clue.what, text(aged), text(fresh)))
+}
+
+/// What age made worse in each target, where their scores do not compare; none where it made nothing worse.
+pub fn of_each(group: &Group) -> Option<Finding> {
+    let worse = group.subjects.iter().filter_map(|subject| {
+        let last = subject.lives.first()?.last()?;
+        let clues = CLUES
+            .iter()
+            .filter_map(|clue| worse(clue, last, &fresh(last)));
+        let clues: Vec<String> = clues.collect();
+        (!clues.is_empty()).then(|| format!("{}: {}", subject.name, list(&clues)))
     });
-    worse.collect()
+    let worse: Vec<String> = worse.collect();
+    (!worse.is_empty()).then(|| {
+        let of = if group.subjects.iter().any(|subject| subject.lives.len() > 1) {
+            " in the first life"
+        } else {
+            ""
+        };
+        let text = format!(
+            "What age made worse{of}, against fresh copies: {}.",
+            worse.join("; ")
+        );
+        finding(text, Tone::Neutral, "pieces")
+    })
 }
 
 /// The sentence; none where no target decayed less than another.
