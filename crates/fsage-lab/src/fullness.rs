@@ -174,53 +174,48 @@ impl Level {
     }
 }
 
-/// One limit for all targets, where there are several: the least of theirs. None where one of them was not measured,
-/// or is too full in every size.
-pub fn limit_of_all(all: &[Fullness]) -> Option<String> {
-    let limits: Option<Vec<(&str, &Level)>> = all
-        .iter()
-        .map(|fullness| Some((fullness.target.as_str(), fullness.limit()?)))
-        .collect();
-    let limits = limits?;
-    let least = limits
-        .iter()
-        .min_by(|(_, a), (_, b)| a.utilization.total_cmp(&b.utilization))?;
-    if limits.len() < 2 {
-        return None;
+/// How full each target may get, for those who set up file systems. None where none was measured in two sizes.
+pub fn recommendation(all: &[Fullness]) -> Option<String> {
+    let (mut limited, mut other) = (Vec::new(), Vec::new());
+    for fullness in all {
+        let known = fullness.known();
+        let [(first, _), .., (fullest, _)] = known[..] else {
+            continue;
+        };
+        let name = &fullness.target;
+        match fullness.limit_of_both() {
+            Some(level) if level != fullest => {
+                limited.push(format!(
+                    "{name} at {} full or less",
+                    percent(level.utilization)
+                ));
+            }
+            Some(level) => other.push(format!(
+                "{name} may be {} full, the fullest tried",
+                percent(level.utilization)
+            )),
+            None => other.push(format!(
+                "{name} is too full at {} already, the emptiest tried",
+                percent(first.utilization)
+            )),
+        }
     }
-    let each: Vec<String> = limits
+    let keep = (!limited.is_empty()).then(|| format!("keep {}", list(&limited)));
+    let parts: Vec<String> = keep.into_iter().chain(other).collect();
+    (!parts.is_empty()).then(|| format!("In short: {}.", parts.join("; ")))
+}
+
+/// That limits of one life have no interval, and what gives them one; none of more lives.
+pub fn of_one_life(all: &[Fullness]) -> Option<String> {
+    let lives = all
         .iter()
-        .map(|(target, level)| format!("{target} {}", percent(level.utilization)))
-        .collect();
-    let what = all[0].what();
-    let large = all
-        .iter()
-        .filter_map(|fullness| Some((fullness.target.as_str(), fullness.limit_of_large()?)))
-        .min_by(|(_, a), (_, b)| a.utilization.total_cmp(&b.utilization))
-        .filter(|(_, level)| level.utilization < least.1.utilization);
-    let large = large.map_or_else(String::new, |(target, level)| {
-        format!(
-            "; where files are large, {} for {target}'s sake",
-            percent(level.utilization)
-        )
-    });
-    // What was not tried may be as good.
-    if limits
-        .iter()
-        .zip(all)
-        .all(|((_, level), of)| of.levels.last() == Some(*level))
-    {
-        return Some(format!(
-            "In short: no limit was found up to {}, the fullest that all of them were tried at: {what} loses less than \
-             a tenth, and all of the workload has room{large}.",
-            percent(least.1.utilization)
-        ));
-    }
-    Some(format!(
-        "In short: one limit for all is {}, by {what} and room for all of the workload ({}){large}.",
-        percent(least.1.utilization),
-        list(&each)
-    ))
+        .flat_map(|of| &of.levels)
+        .filter_map(|level| Some(level.left?.lives));
+    (lives.max()? == 1).then(|| {
+        "These limits are of one life. To see how far they hold for others, live several of a preset: `--preset NAME \
+         --seeds 5` gives speeds and layout scores their 95 % intervals over five lives."
+            .to_owned()
+    })
 }
 
 impl Fullness {
@@ -232,36 +227,55 @@ impl Fullness {
         }
     }
 
-    /// How full it may get, in a sentence that begins with the answer; `None` where fewer than two sizes were measured.
+    /// What limits it, speed or room, and what is left at its fullest beside a fresh copy; `None` where fewer than two
+    /// sizes were measured.
     pub fn sentence(&self) -> Option<String> {
         let known = self.known();
-        let [first, .., fullest] = known[..] else {
+        let [_, .., fullest] = known[..] else {
             return None;
         };
-        let full = |level: &Level| percent(level.utilization);
+        let (mut limits, left) = (vec![self.by_use(&known)], self.beside_fresh(&known)?);
+        if let Some(room) = self.by_room() {
+            let is_stricter = self.limit_of_large() == self.limit_of_both()
+                && self.limit() != self.limit_of_both();
+            limits.insert(usize::from(!is_stricter), room);
+        }
+        if let [_, more] = &mut limits[..] {
+            *more = by_value::sentence_case(more);
+        }
+        let skipped = match fullest.0.skipped {
+            0 => String::new(),
+            skipped => format!(
+                " At {} {skipped} operations were skipped.",
+                percent(fullest.0.utilization)
+            ),
+        };
+        Some(format!(
+            "{}: {}. {left}.{skipped}",
+            self.target,
+            limits.join(". ")
+        ))
+    }
+
+    /// What each size is beside a fresh copy of the same files.
+    fn beside_fresh(&self, known: &[(&Level, Left)]) -> Option<String> {
         let is_worse = |(_, left): &(&Level, Left)| left.says == Says::Slower;
         let fine = &known[..known.iter().position(is_worse).unwrap_or(known.len())];
         let worst = known.iter().rev().find(|one| is_worse(one));
+        let up_to = |level: &Level| {
+            format!(
+                "Up to {} full {}",
+                percent(level.utilization),
+                self.fine(fine)
+            )
+        };
         let text = match (fine.last(), worst) {
-            (Some((level, _)), None) => {
-                format!("up to {} full {}", full(level), self.fine(fine))
-            }
-            (Some((level, _)), Some(worst)) => {
-                let fine = self.fine(fine);
-                format!("up to {} full {fine}; {}", full(level), self.at(worst))
-            }
-            (None, Some(worst)) if worst.0.target == first.0.target => {
-                format!("already {}", self.at(&first))
-            }
-            (None, Some(worst)) => format!("already {}; {}", self.at(&first), self.at(worst)),
+            (Some((level, _)), None) => up_to(level),
+            (Some((level, _)), Some(worst)) => format!("{}; {}", up_to(level), self.at(worst)),
+            (None, Some(worst)) if worst.0 == known[0].0 => format!("Already {}", self.at(worst)),
+            (None, Some(worst)) => format!("Already {}; {}", self.at(&known[0]), self.at(worst)),
             (None, None) => return None,
         };
-        let skipped = match fullest.0.skipped {
-            0 => String::new(),
-            skipped => format!("; at {} {skipped} operations were skipped", full(fullest.0)),
-        };
-        let answer = self.answer(&known, worst.is_some());
-        let large = self.large_extents().unwrap_or_default();
         let lives = known.iter().map(|(_, left)| left.lives).max();
         let brackets = match lives {
             _ if !text.contains('(') => String::new(),
@@ -270,10 +284,7 @@ impl Fullness {
                 by_value::interval_over(lives.unwrap_or(1))
             ),
         };
-        Some(format!(
-            "{}: {answer}{text}{brackets}{skipped}{large}.",
-            self.target
-        ))
+        Some(format!("{text}{brackets}"))
     }
 
     /// What was measured of it.
@@ -297,79 +308,80 @@ impl Fullness {
         Some(&self.levels[without.checked_sub(1)?])
     }
 
-    /// How full it may get, first for large files, where that is less; empty where nothing is lost at any size.
-    fn answer(&self, known: &[(&Level, Left)], loses: bool) -> String {
+    /// The stricter of both limits.
+    fn limit_of_both(&self) -> Option<&Level> {
+        let limit = self.limit()?;
+        let large = self.limit_of_large();
+        Some(
+            large
+                .filter(|level| level.utilization < limit.utilization)
+                .unwrap_or(limit),
+        )
+    }
+
+    /// How full the files of the workload let it get: by speed, and by room for all of them.
+    fn by_use(&self, known: &[(&Level, Left)]) -> String {
         let full = |level: &Level| percent(level.utilization);
         let (first, fullest) = (&known[0], &known[known.len() - 1]);
-        let alike = alike(known);
         let lost = |left: &Left| 1.0 - left.ratio / first.1.ratio;
         let what = self.what();
-        let answer = match alike {
-            0 => return format!("too full already at {}; ", full(first.0)),
-            all if all == known.len() && !loses => String::new(),
+        match alike(known) {
+            0 => format!(
+                "no room for all of the workload at {} already",
+                full(first.0)
+            ),
             all if all == known.len() => {
                 let lost = match lost(&fullest.1) {
                     little if little < 0.005 => "nothing".to_owned(),
                     lost => percent(lost),
                 };
                 let (from, to) = (full(first.0), full(fullest.0));
-                format!("up to {to}, the fullest tried, {what} loses {lost} beside {from}; ")
+                format!(
+                    "{what} sets no limit up to {to}, the fullest tried: it loses {lost} beside {from}"
+                )
             }
             some => {
                 let ((best, before), (next, left)) = (&known[some - 1], &known[some]);
-                let why = if left.ratio < LITTLE_LOST * first.1.ratio {
-                    let cost = format!("costs {}, more than a tenth", percent(lost(left)));
-                    // Where the step is small, so is what tells one from the other.
-                    match lost(before) {
-                        little if little < 0.01 => cost,
-                        lost => format!("{cost}, and {} {}", full(best), percent(lost)),
-                    }
-                } else {
-                    "has no room for everything".to_owned()
-                };
                 let (best, next) = (full(best), full(next));
-                format!("keep it at {best} or less ({next}, tried next, {why}); ")
+                if left.ratio >= LITTLE_LOST * first.1.ratio {
+                    return format!(
+                        "room for all of the workload limits it to {best}: {next}, tried next, has too little"
+                    );
+                }
+                let cost = percent(lost(left));
+                // Where the step is small, so is what tells one from the other.
+                let and = match lost(before) {
+                    little if little < 0.01 => String::new(),
+                    lost => format!(", and {best} {}", percent(lost)),
+                };
+                format!(
+                    "{what} limits it to {best}: {next}, tried next, costs {cost} beside {}, more than a tenth{and}",
+                    full(first.0)
+                )
             }
-        };
-        let roomy = self.levels.iter().position(|level| !level.has_room());
-        let Some(without) = roomy.filter(|at| (1..=alike).contains(at) && *at < self.levels.len())
-        else {
-            return answer;
-        };
-        let (with, without) = (&self.levels[without - 1], &self.levels[without]);
-        if with.utilization >= known[alike - 1].0.utilization {
-            return answer;
         }
-        let speed = match answer.strip_prefix("keep it at ") {
-            Some(rest) => format!("for {what} alone at {rest}"),
-            None => answer,
-        };
-        format!(
-            "where files are large keep it at {} or less (at {} no extent of 1 MiB fits); {speed}",
-            full(with),
-            full(without)
-        )
     }
 
-    /// Room for extents of 1 MiB: from where on there is none, or else how much the fullest has.
-    fn large_extents(&self) -> Option<String> {
-        let Some(first) = self.levels.iter().position(|level| !level.has_room()) else {
-            let fullest = self.levels.last()?;
+    /// How full large files let it get: from where on an extent of 1 MiB has no room, or else how many the fullest has
+    /// room for; `None` where that is not known.
+    fn by_room(&self) -> Option<String> {
+        let full = |level: &Level| percent(level.utilization);
+        if let Some(limit) = self.limit_of_large() {
+            let without = self.levels.iter().find(|level| !level.has_room())?;
             return Some(format!(
-                "; room for {} is left at {}",
-                extents_of_1m(fullest.placeable_1m?),
-                percent(fullest.utilization)
+                "room for large files limits it to {}: no extent of 1 MiB fits at {} ({:.0} at {})",
+                full(limit),
+                full(without),
+                limit.placeable_1m?,
+                full(limit)
             ));
-        };
-        let without = percent(self.levels[first].utilization);
-        let before = first.checked_sub(1).map(|at| &self.levels[at]);
-        let with = before.and_then(|level| Some((level, level.placeable_1m?)));
-        Some(match with {
-            Some((level, extents)) => format!(
-                "; no room for an extent of 1 MiB is left at {without} ({extents:.0} at {})",
-                percent(level.utilization)
-            ),
-            None => format!("; no room for an extent of 1 MiB is left at {without} already"),
+        }
+        let (first, fullest) = (self.levels.first()?, self.levels.last()?);
+        Some(if first.has_room() {
+            let (to, extents) = (full(fullest), extents_of_1m(fullest.placeable_1m?));
+            format!("room for large files sets no limit up to {to}, which has room for {extents}")
+        } else {
+            format!("no extent of 1 MiB fits at {} already", full(first))
         })
     }
 
@@ -456,7 +468,8 @@ pub fn print(out: &mut impl Write, all: &[Fullness]) -> io::Result<()> {
     }
     writeln!(
         out,
-        "\nHow full it was on its fullest day, metadata and what is kept for files to grow included; aged / control is \
+        "\nPercentages are how full it was on its fullest day, as measured, metadata and what is kept for files to \
+         grow\nincluded: a size that --fill chose may end some percent beside the share asked for. Aged / control is \
          of {}.\n",
         first.what()
     )?;
@@ -500,15 +513,17 @@ mod tests {
                 fine(160, 0.60),
                 fine(120, 0.80)
             ]),
-            "ext4: keep it at 80 % or less (95 %, tried next, costs 39 %, more than a tenth); up to 80 % full \
-             hot-files read runs at fresh speed; at 95 % hot-files read runs at 61 % of fresh speed (56 to 66); in \
-             brackets the 99 % interval of the repetitions of the benchmark; no room for an extent of 1 MiB is left at \
-             95 % (7 at 80 %)."
+            "ext4: hot-files read limits it to 80 %: 95 %, tried next, costs 39 % beside 60 %, more than a tenth. Room \
+             for large files limits it to 80 %: no extent of 1 MiB fits at 95 % (7 at 80 %). Up to 80 % full hot-files \
+             read runs at fresh speed; at 95 % hot-files read runs at 61 % of fresh speed (56 to 66); in brackets the \
+             99 % interval of the repetitions of the benchmark."
         );
+        // What limits it comes first.
         assert_eq!(
             said(vec![fine(160, 0.60), fine(120, 0.92)]),
-            "ext4: where files are large keep it at 60 % or less (at 92 % no extent of 1 MiB fits); up to 92 % full \
-             hot-files read runs at fresh speed; no room for an extent of 1 MiB is left at 92 % (7 at 60 %)."
+            "ext4: room for large files limits it to 60 %: no extent of 1 MiB fits at 92 % (7 at 60 %). Hot-files read \
+             sets no limit up to 92 %, the fullest tried: it loses nothing beside 60 %. Up to 92 % full hot-files read \
+             runs at fresh speed."
         );
         assert!(
             said(vec![
@@ -517,39 +532,36 @@ mod tests {
                 slower(100, 0.97, 0.89)
             ])
             .starts_with(
-                "ext4: where files are large keep it at 60 % or less (at 92 % no extent of 1 MiB fits); for hot-files \
-                 read alone at 92 % or less (97 %, tried next, costs 11 %, more than a tenth, and 92 % 9 %); "
+                "ext4: room for large files limits it to 60 %: no extent of 1 MiB fits at 92 % (7 at 60 %). Hot-files \
+                 read limits it to 92 %: 97 %, tried next, costs 11 % beside 60 %, more than a tenth, and 92 % 9 %. "
             )
         );
         assert_eq!(
             said(vec![fine(160, 0.60), unclear(120, 0.80)]),
-            "ext4: up to 80 % full no loss of hot-files read is certain; room for 7 extents of 1 MiB is left at 80 %."
+            "ext4: hot-files read sets no limit up to 80 %, the fullest tried: it loses 3 % beside 60 %. Room for \
+             large files sets no limit up to 80 %, which has room for 7 extents of 1 MiB. Up to 80 % full no loss \
+             of hot-files read is certain."
         );
-        assert_eq!(
-            said(vec![slower(160, 0.60, 0.90), slower(100, 0.95, 0.61)]),
-            "ext4: keep it at 60 % or less (95 %, tried next, costs 32 %, more than a tenth); already at 60 % \
-             hot-files read runs at 90 % of fresh speed (85 to 95); at 95 % hot-files read runs at 61 % of fresh speed \
-             (56 to 66); in brackets the 99 % interval of the repetitions of the benchmark; no room for an extent of 1 \
-             MiB is left at 95 % (7 at 60 %)."
-        );
-        assert_eq!(
-            said(vec![slower(160, 0.60, 0.20), slower(100, 0.95, 0.19)]),
-            "ext4: where files are large keep it at 60 % or less (at 95 % no extent of 1 MiB fits); up to 95 %, the \
-             fullest tried, hot-files read loses 5 % beside 60 %; already at 60 % hot-files read \
-             runs at 20 % of fresh speed (15 to 25); at 95 % hot-files read runs at 19 % of fresh speed (14 to 24); in \
-             brackets the 99 % interval of the repetitions of the benchmark; no room for an extent of 1 MiB is left at \
-             95 % (7 at 60 %)."
+        assert!(
+            said(vec![slower(160, 0.60, 0.20), slower(100, 0.95, 0.19)]).ends_with(
+                "Hot-files read sets no limit up to 95 %, the fullest tried: it loses 5 % beside 60 %. Already at 60 % \
+                 hot-files read runs at 20 % of fresh speed (15 to 25); at 95 % hot-files read runs at 19 % of fresh \
+                 speed (14 to 24); in brackets the 99 % interval of the repetitions of the benchmark."
+            )
         );
         let first = level(160, 0.60, 3, Some((0.90, Says::Slower)));
         assert!(
             said(vec![first, slower(100, 0.95, 0.61)])
-                .starts_with("ext4: too full already at 60 %; already at 60 % ")
+                .starts_with("ext4: no room for all of the workload at 60 % already. ")
         );
         let full = level(90, 1.0, 12, Some((0.5, Says::Slower)));
         assert!(
-            said(vec![fine(160, 0.60), full])
-                .contains("; at 100 % 12 operations were skipped; no room")
+            said(vec![fine(160, 0.60), full]).ends_with(" At 100 % 12 operations were skipped.")
         );
+        let skips = level(90, 0.85, 12, Some((1.0, Says::Same)));
+        assert!(said(vec![fine(160, 0.60), skips]).starts_with(
+            "ext4: room for all of the workload limits it to 60 %: 85 %, tried next, has too little. "
+        ));
         assert_eq!(sentence(vec![fine(160, 0.60)]), None);
         assert_eq!(
             sentence(vec![fine(160, 0.60), level(90, 0.9, 0, None)]),
@@ -558,7 +570,7 @@ mod tests {
     }
 
     #[test]
-    fn one_limit_for_all_is_the_least_of_theirs() {
+    fn the_recommendation_names_a_limit_for_each_target() {
         let phase = ("hot-files".to_owned(), "read".to_owned());
         let of = |target: &str, levels: Vec<Level>| -> Vec<Level> {
             let named = levels.into_iter().map(|level| Level {
@@ -576,7 +588,7 @@ mod tests {
             )
         };
         let said = |xfs: Vec<Level>| {
-            limit_of_all(&by_target(Some(&phase), [ext4(), of("xfs", xfs)].concat()))
+            recommendation(&by_target(Some(&phase), [ext4(), of("xfs", xfs)].concat()))
         };
         assert_eq!(
             said(vec![
@@ -585,37 +597,45 @@ mod tests {
                 same(100, 0.97, 5)
             ])
             .as_deref(),
-            Some(
-                "In short: one limit for all is 81 %, by hot-files read and room for all of the workload (ext4 81 % \
-                 and xfs 85 %)."
-            )
+            Some("In short: keep ext4 at 81 % full or less and xfs at 85 % full or less.")
         );
-        // Above nine tenths a level has no room for large extents.
+        // Above nine tenths a level has no room for large extents, which is the stricter limit.
         assert_eq!(
             said(vec![same(160, 0.60, 0), same(120, 0.92, 0)]).as_deref(),
+            Some("In short: keep ext4 at 81 % full or less and xfs at 60 % full or less.")
+        );
+        assert_eq!(
+            said(vec![same(160, 0.60, 0), same(120, 0.85, 0)]).as_deref(),
             Some(
-                "In short: one limit for all is 81 %, by hot-files read and room for all of the workload (ext4 81 % \
-                 and xfs 92 %); where files are large, 60 % for xfs's sake."
+                "In short: keep ext4 at 81 % full or less; xfs may be 85 % full, the fullest tried."
             )
         );
-        let all = [
-            of("ext4", vec![same(160, 0.60, 0), same(120, 0.81, 0)]),
-            of("xfs", vec![same(160, 0.60, 0), same(120, 0.85, 0)]),
-        ];
         assert_eq!(
-            limit_of_all(&by_target(Some(&phase), all.concat())).as_deref(),
+            said(vec![same(160, 0.60, 3), same(120, 0.92, 4)]).as_deref(),
             Some(
-                "In short: no limit was found up to 81 %, the fullest that all of them were tried at: hot-files read \
-                 loses less than a tenth, and all of the workload has room."
+                "In short: keep ext4 at 81 % full or less; xfs is too full at 60 % already, the emptiest tried."
             )
         );
-        // Too full in every size, and not measured.
-        assert_eq!(said(vec![same(160, 0.60, 3), same(120, 0.92, 4)]), None);
+        // What was measured in one size alone has no limit.
         assert_eq!(
-            said(vec![same(160, 0.60, 0), level(120, 0.92, 0, None)]),
-            None
+            said(vec![same(160, 0.60, 0), level(120, 0.92, 0, None)]).as_deref(),
+            Some("In short: keep ext4 at 81 % full or less.")
         );
-        assert_eq!(limit_of_all(&by_target(Some(&phase), ext4())), None);
+        assert_eq!(recommendation(&[]), None);
+    }
+
+    #[test]
+    fn limits_of_one_life_say_how_to_get_intervals() {
+        let said = |lives| {
+            let levels = [(160, 0.6), (100, 0.8)].map(|(size, full)| {
+                let mut level = level(size, full, 0, Some((1.0, Says::Same)));
+                level.left = level.left.map(|left| Left { lives, ..left });
+                level
+            });
+            of_one_life(&by_target(None, levels))
+        };
+        assert!(said(1).is_some_and(|text| text.contains("--seeds 5")));
+        assert_eq!(said(5), None);
     }
 
     #[test]
@@ -639,13 +659,13 @@ mod tests {
         // Student's t of 2 degrees of freedom is 4.303; the deviations are 0.045 and 0.02.
         assert_eq!(
             sentence(3),
-            "ext4: keep it at 60 % or less (96 %, tried next, costs 45 %, more than a tenth); up to 60 % full no loss \
-             of layout score is certain; at 96 % the layout score is 52 % of that of a fresh copy (47 to 57); in \
-             brackets Student's 95 % interval of the mean over 3 lives; no room for an extent of 1 MiB is left at 96 % \
-             (7 at 60 %)."
+            "ext4: layout score limits it to 60 %: 96 %, tried next, costs 45 % beside 60 %, more than a tenth. Room \
+             for large files limits it to 60 %: no extent of 1 MiB fits at 96 % (7 at 60 %). Up to 60 % full no loss \
+             of layout score is certain; at 96 % the layout score is 52 % of that of a fresh copy (47 to 57); in brackets \
+             Student's 95 % interval of the mean over 3 lives."
         );
         assert!(
-            sentence(2).contains("(50 to 52); in brackets the range of two lives; no room"),
+            sentence(2).ends_with("(50 to 52); in brackets the range of two lives."),
             "{}",
             sentence(2)
         );

@@ -15,6 +15,9 @@ use serde::Serialize;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+mod served;
+pub use served::Served;
+
 /// Which file of a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Which {
@@ -41,6 +44,8 @@ pub struct History {
     pub pieces: Vec<Piece>,
     /// The days on which something was done to it, or its pieces changed.
     pub days: Vec<FileDay>,
+    /// The requests for its data on the day that made the most pieces, where the model names what served them.
+    pub served: Option<Served>,
     /// The command that prints every request for its blocks, where the allocator of the model can be traced.
     pub trace: Option<String>,
 }
@@ -255,13 +260,21 @@ pub fn history(
         None => Vec::new(),
     };
     let rows = days::read(&folder.join("days.parquet"))?;
+    let days = file_days(&watched.seen, &done, &rows);
+    let worst =
+        worst_day(&days).and_then(|(day, _)| watched.days.iter().position(|&n| n == day.day));
+    let served = match worst {
+        Some(day) => served::on_day(&target.spec, &workload, inode, day, ui)?,
+        None => None,
+    };
     Ok(History {
         path: format!("/{path}"),
         inode,
         file: file.map(|file| file.file.0),
         size_bytes: end.size_bytes,
         pieces: end.pieces.clone(),
-        days: file_days(&watched.seen, &done, &rows),
+        days,
+        served,
         trace: trace_command(&target.spec, &workload, inode),
     })
 }
@@ -380,11 +393,15 @@ fn changes(op: &Op) -> Option<(FileId, u64)> {
 impl History {
     /// The day that made the most pieces: it, and how many pieces the file had before.
     pub fn worst_day(&self) -> Option<(&FileDay, usize)> {
-        let before = std::iter::once(0).chain(self.days.iter().map(|day| day.pieces));
-        let days = self.days.iter().zip(before);
-        let days = days.filter(|(day, before)| day.pieces > *before);
-        days.max_by_key(|(day, before)| (day.pieces - before, std::cmp::Reverse(day.day)))
+        worst_day(&self.days)
     }
+}
+
+fn worst_day(days: &[FileDay]) -> Option<(&FileDay, usize)> {
+    let before = std::iter::once(0).chain(days.iter().map(|day| day.pieces));
+    let days = days.iter().zip(before);
+    let days = days.filter(|(day, before)| day.pieces > *before);
+    days.max_by_key(|(day, before)| (day.pieces - before, std::cmp::Reverse(day.day)))
 }
 
 #[cfg(test)]

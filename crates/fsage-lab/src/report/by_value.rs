@@ -224,7 +224,7 @@ fn points(curve: &Curve, sweep: &Sweep) -> Vec<Point> {
     points.collect()
 }
 
-fn sentence_case(text: &str) -> String {
+pub(crate) fn sentence_case(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|c| c.to_ascii_uppercase());
     first.into_iter().chain(letters).collect()

@@ -3,7 +3,7 @@
 use crate::summary::print_json;
 use crate::ui::{self, Ui};
 use fsage_core::size::human;
-use fsage_lab::history::{Done, FileDay, History, Which, history};
+use fsage_lab::history::{Done, FileDay, History, Served, Which, history};
 use fsage_lab::table;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -12,6 +12,7 @@ use std::path::PathBuf;
 ///
 /// The workload is lived again, and the file followed through its days: what was done to it, in how many pieces it lay
 /// at the end of the day, and how much room the file system had then. Without a file it is the one in the most pieces.
+/// On ext4 it says how mballoc served the requests of the day that made the most pieces, by criterion.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  fsage history run/ext4\n  fsage history run/ext4 --path /d26/f1583\n  \
@@ -110,9 +111,10 @@ fn print(out: &mut impl Write, history: &History, all: bool) -> io::Result<()> {
             )
         });
         let sentence = format!(
-            "It came to {} on day {}, by {what}{before}.{room}",
+            "It came to {} on day {}, by {what}{before}.{}{room}",
             count(day.pieces),
-            day.nth
+            day.nth,
+            history.served.as_ref().map(why).unwrap_or_default()
         );
         writeln!(out, "{}\n", table::wrapped(&sentence, "", ""))?;
     }
@@ -136,6 +138,36 @@ fn print(out: &mut impl Write, history: &History, all: bool) -> io::Result<()> {
         )?;
     }
     Ok(())
+}
+
+/// How the requests of that day were served.
+fn why(served: &Served) -> String {
+    let by: Vec<String> = served
+        .by
+        .iter()
+        .map(|(name, count)| format!("{count} {name}"))
+        .collect();
+    let takes = match served.by.first() {
+        Some((name, _)) if name == "CR_GOAL_LEN_SLOW" => {
+            " CR_GOAL_LEN_SLOW takes the best piece of any group with as many free blocks as are asked for, however \
+             scattered, where stricter criteria found none."
+        }
+        Some((name, _)) if name == "CR_ANY_FREE" => {
+            " CR_ANY_FREE takes any free blocks, where no group has as many as are asked for."
+        }
+        _ => "",
+    };
+    format!(
+        " That day its data took {} requests to mballoc, served by: {}. The first asked for {} blocks at block {} and \
+         got {}; the longest run that any got was {} blocks, and {} began at their goal.{takes}",
+        served.requests,
+        by.join(", "),
+        served.first_asked,
+        served.first_goal,
+        served.first_got,
+        served.longest_got,
+        served.at_goal
+    )
 }
 
 /// What was done on a day.

@@ -86,10 +86,12 @@ pub fn room(group: &Group) -> Option<Finding> {
     Some(finding(text, tone, "free-space"))
 }
 
-/// How full targets may get that are there in several sizes: all of them, and each.
+/// How full targets may get that are there in several sizes: what to do, what limits each, and of how many lives.
 pub fn fullness(all: &[Fullness]) -> Vec<Finding> {
-    let sentences = all.iter().filter_map(Fullness::sentence);
-    let sentences = fullness::limit_of_all(all).into_iter().chain(sentences);
+    let sentences = fullness::recommendation(all)
+        .into_iter()
+        .chain(all.iter().filter_map(Fullness::sentence))
+        .chain(fullness::of_one_life(all));
     let findings = sentences.map(|text| finding(text, Tone::Neutral, "fullness"));
     findings.collect()
 }
@@ -123,9 +125,17 @@ pub fn benchmarks(group: &Group, compared: &[Compared]) -> Vec<Finding> {
     findings
 }
 
+/// Which target it is, in few words.
+pub struct Answer {
+    /// From the lives on that it holds for: `for this life: a. Aged, it runs ...`
+    pub text: String,
+    /// Whether it does not know.
+    pub is_open: bool,
+}
+
 /// Which target it is, for those who read one sentence: by the phase that counts most, and where another is faster.
 /// None of a single target, and where one left out so much that they do not hold the same files.
-pub fn answer(group: &Group, compared: &[Compared]) -> Option<Finding> {
+pub fn answer(group: &Group, compared: &[Compared]) -> Option<Answer> {
     if group.subjects.iter().any(skipped_too_many) {
         return None;
     }
@@ -159,7 +169,7 @@ pub fn answer(group: &Group, compared: &[Compared]) -> Option<Finding> {
             let times = format!("{name} {times:.2} times as fast");
             let known: Vec<String> = [times].into_iter().chain(known).collect();
             format!(
-                "In short, for {life}: {name} and {next} differ little in {suite} {phase} ({}){but}.",
+                "for {life}: {name} and {next} differ little in {suite} {phase} ({}){but}.",
                 known.join("; ")
             )
         }
@@ -170,28 +180,30 @@ pub fn answer(group: &Group, compared: &[Compared]) -> Option<Finding> {
                 format!(" ({})", known.join("; "))
             };
             format!(
-                "In short, for {life}: {name}. Aged, it runs {suite} {phase} {times:.2} times as fast as \
+                "for {life}: {name}. Aged, it runs {suite} {phase} {times:.2} times as fast as \
                  {next}{lies}{but}."
             )
         }
         Says::Slower | Says::Same => {
-            format!("In short, for {life}: {alike}, which run {suite} {phase} as fast{but}.")
+            format!("for {life}: {alike}, which run {suite} {phase} as fast{but}.")
         }
         Says::Inconclusive if is_narrow(chosen, fastest) => format!(
-            "In short, for {life}: {alike}, which run {suite} {phase} as fast, within {}{but}.",
+            "for {life}: {alike}, which run {suite} {phase} as fast, within {}{but}.",
             percent(fastest.ends.1.max(1.0 / fastest.ends.0) - 1.0)
         ),
         Says::Inconclusive => format!(
-            "In short: open. {samples} differ too much in {suite} {phase}, or are too few, to say whether {alike} is \
+            "for {life}: open. {samples} differ too much in {suite} {phase}, or are too few, to say whether {alike} is \
              faster{but}."
         ),
     };
     let is_seen = *says == Says::Faster && *times >= LITTLE;
-    let text = format!(
-        "{text}{}",
-        hidden_by_flash(group, is_seen).unwrap_or_default()
-    );
-    Some(finding(text, Tone::Neutral, "bench"))
+    Some(Answer {
+        text: format!(
+            "{text}{}",
+            hidden_by_flash(group, is_seen).unwrap_or_default()
+        ),
+        is_open: *says == Says::Inconclusive && !is_narrow(chosen, fastest),
+    })
 }
 
 /// What an answer holds for, and what it is drawn from.

@@ -19,7 +19,7 @@ pub(crate) use why::aged_worse;
 use super::bench;
 use super::fullness;
 use super::subject::{Group, Life, Over, Subject};
-use super::words::{counted, list, percents};
+use super::words::{counted, list, percent, percents};
 use crate::after;
 use crate::days::DayRow;
 use crate::life;
@@ -62,11 +62,15 @@ pub fn findings(group: &Group) -> Vec<Finding> {
         let no_verdict = warnings::no_verdict(group);
         let draws = clock::one_system(group);
         if no_verdict.is_none() && draws.is_none() {
-            findings.extend(
-                together::sentence(group).or_else(|| consequences::answer(group, &compared)),
-            );
+            let unlike = warnings::blocks(&ranking);
+            let answer =
+                together::sentence(group).or_else(|| consequences::answer(group, &compared));
+            findings.extend(answer.into_iter().flat_map(|answer| {
+                let proven = answer.is_open.then(|| ranking.proven(unlike.is_some()));
+                headlines(&answer.text, proven.flatten())
+            }));
             findings.extend(clock::mixed(group));
-            if let Some(unlike) = warnings::blocks(&ranking) {
+            if let Some(unlike) = unlike {
                 findings.push(unlike);
                 findings.extend(ranking.pieces());
                 findings.extend(why::of_each(group));
@@ -101,6 +105,22 @@ pub fn findings(group: &Group) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// What those read who read one sentence: the answer of the benchmarks, or, where these leave it open, what lives prove
+/// of layouts, and then why they do.
+fn headlines(of_benchmarks: &str, proven: Option<String>) -> Vec<Finding> {
+    let neutral = |text, section| finding(text, Tone::Neutral, section);
+    match proven {
+        None => vec![neutral(format!("In short, {of_benchmarks}"), "bench")],
+        Some(proven) => vec![
+            neutral(
+                format!("In short, {proven} Which is faster is open."),
+                "decay",
+            ),
+            neutral(format!("Speed, {of_benchmarks}"), "bench"),
+        ],
+    }
 }
 
 fn finding(text: String, tone: Tone, section: &str) -> Finding {
@@ -257,6 +277,53 @@ impl<'a> Ranking<'a> {
         let texts = consequences::shortened(texts.collect());
         let text = format!("{}, pieces per file: {}.", self.when(), list(&texts));
         (!known.is_empty()).then(|| finding(text, Tone::Neutral, "pieces"))
+    }
+
+    /// That one target ends with the better layout than the next one, where the interval over lives proves it; by
+    /// pieces per file where layout scores cannot be compared.
+    fn proven(&self, by_pieces: bool) -> Option<String> {
+        let value = |life: &Life| {
+            if by_pieces {
+                life.last()?.value(&pieces::PER_FILE)
+            } else {
+                life.end_score()
+            }
+        };
+        let known = self.scored.iter();
+        let known = known.filter_map(|s| Some((&s.subject.name, Sample::of(s.subject, value)?)));
+        let mut known: Vec<(&String, Sample)> = known.collect();
+        known.sort_by(|(_, a), (_, b)| a.over.mean.total_cmp(&b.over.mean));
+        if !by_pieces {
+            known.reverse();
+        }
+        let [(best, first), (next, second), ..] = &known[..] else {
+            return None;
+        };
+        let apart = first.minus(second)?;
+        let (low, high) = apart.mean_interval?;
+        if low <= 0.0 && 0.0 <= high || !by_pieces && are_near(first, second) {
+            return None;
+        }
+        let (mean, first, second) = (apart.mean.abs(), first.over.mean, second.over.mean);
+        let (low, high) = (low.abs().min(high.abs()), low.abs().max(high.abs()));
+        let lives = apart.count;
+        Some(if by_pieces {
+            format!(
+                "for these lives: {best} keeps files in fewer pieces, {first:.2} each, than {next}, {second:.2}: life \
+                 by life {mean:.2} fewer (95 % interval {low:.2} to {high:.2}, {lives} lives)."
+            )
+        } else {
+            let points = |share: f64| format!("{:.1}", share * 100.0);
+            format!(
+                "for these lives: {best} keeps more of its blocks contiguous, {}, than {next}, {}: life by life {} \
+                 points more (95 % interval {} to {}, {lives} lives).",
+                percent(first),
+                percent(second),
+                points(mean),
+                points(low),
+                points(high)
+            )
+        })
     }
 
     /// `After 300 days`, where all targets have lived as long.

@@ -4,8 +4,8 @@
 //! aged speeds; all of them weigh the same, and the geometric mean is the answer. The interval is that of a ratio over
 //! several cases (see [`Ratio::of`]), or over lives of the mean of theirs.
 
-use super::consequences::{LITTLE, hidden_by_flash, interval, whose};
-use super::{finding, skipped_too_many};
+use super::consequences::{Answer, LITTLE, hidden_by_flash, interval, whose};
+use super::skipped_too_many;
 use crate::benching::{Line, lines, words};
 use crate::life;
 use crate::report::bench::over_lives;
@@ -13,7 +13,6 @@ use crate::report::names::is_simulated;
 use crate::report::subject::{Group, Over, Subject};
 use crate::report::words::{list, percent};
 use fsage_bench::{Ratio, Says};
-use fsage_report::{Finding, Tone};
 use std::collections::BTreeMap;
 
 /// Suite, phase and size of files.
@@ -30,7 +29,7 @@ struct Times {
 }
 
 /// Reads and writes in one sentence; none where not both were measured, or of a single target.
-pub fn sentence(group: &Group) -> Option<Finding> {
+pub fn sentence(group: &Group) -> Option<Answer> {
     let subjects = &group.subjects;
     let simulated = subjects.iter().filter(|s| is_simulated(&s.spec)).count();
     if subjects.iter().any(skipped_too_many) || ![0, subjects.len()].contains(&simulated) {
@@ -86,12 +85,15 @@ pub fn sentence(group: &Group) -> Option<Finding> {
         )
     };
     let text = format!(
-        "In short, for {life}, over all benchmarks: {answer}. That is the geometric mean of the ratios of {} cases, \
+        "for {life}, over all benchmarks: {answer}. That is the geometric mean of the ratios of {} cases, \
          every size of every phase once.{others}{}",
         all.cases,
         hidden_by_flash(group, all.says == Says::Faster && all.mean >= LITTLE).unwrap_or_default()
     );
-    Some(finding(text, Tone::Neutral, "bench"))
+    Some(Answer {
+        text,
+        is_open: all.says == Says::Inconclusive,
+    })
 }
 
 fn is_read(phase: &str) -> bool {
@@ -204,7 +206,7 @@ mod tests {
             subjects,
             ..Group::default()
         };
-        sentence(&group).map(|finding| finding.text)
+        sentence(&group).map(|answer| answer.text)
     }
 
     /// By hand: a reads 4 times as fast as b and creates at 0.64 of its speed; the root of 2.56 is 1.6.
@@ -214,7 +216,7 @@ mod tests {
         assert_eq!(
             said(vec![b, a]).as_deref(),
             Some(
-                "In short, for this life, over all benchmarks: a. Aged, beside b, it is 60 % faster: reads 4.0 times \
+                "for this life, over all benchmarks: a. Aged, beside b, it is 60 % faster: reads 4.0 times \
                  as fast, writes 36 % slower. That is the geometric mean of the ratios of 2 cases, every size of every \
                  phase once."
             )

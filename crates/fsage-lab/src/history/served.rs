@@ -1,0 +1,138 @@
+//! The requests for the data of a file on one day, and what served them: what its pieces come from.
+
+use crate::aging;
+use crate::watch::Watch;
+use fsage_core::Op;
+use fsage_models::microscope::Trace;
+use fsage_target::{Target, TargetSpec};
+use serde::Serialize;
+use std::path::Path;
+
+/// What the allocator of ext4 made of the requests for a file's data on a day.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Served {
+    /// Requests, in the order they were made.
+    pub requests: usize,
+    /// Those served by each criterion, by the names of the kernel, or `preallocated`; the most first.
+    pub by: Vec<(String, usize)>,
+    /// Blocks that the first one asked for.
+    pub first_asked: u64,
+    /// Where it should have gone: a block of the file system.
+    pub first_goal: u64,
+    /// Blocks that the first one got.
+    pub first_got: u64,
+    /// Requests that got a run that begins at their goal.
+    pub at_goal: usize,
+    /// The longest run that any of them got, in blocks.
+    pub longest_got: u64,
+}
+
+/// Those of an inode on a day, the first of which has the number 0; none of a model that names no criteria, and where
+/// the day had none.
+pub(super) fn on_day(
+    spec: &TargetSpec,
+    workload: &Path,
+    inode: u64,
+    day: usize,
+    ui: &dyn Watch,
+) -> crate::Result<Option<Served>> {
+    let microscope = spec.entry().and_then(|entry| entry.microscope);
+    let over_inode = microscope.and_then(|microscope| microscope.over_inode);
+    let (Some(over_inode), Target::Model(model)) = (over_inode, Target::make(spec)?) else {
+        return Ok(None);
+    };
+    let Some(Trace::Workload(mut trace)) = over_inode(model, inode) else {
+        return Ok(None);
+    };
+    let (mut ended, mut lines, mut of_day) = (0, Vec::new(), Vec::new());
+    let mut failed = None;
+    aging::each_event(workload, "requests", ui, |event| {
+        failed = failed.take().or(trace.step(event, b"", &mut lines).err());
+        // The names of the columns come first, whatever day it is.
+        if ended == day || of_day.is_empty() {
+            of_day.append(&mut lines);
+        }
+        lines.clear();
+        ended += usize::from(event.op == Op::Day);
+    })?;
+    if ended == day {
+        failed = failed.or(trace.finish(&mut of_day).err());
+    }
+    match failed {
+        Some(error) => Err(error.into()),
+        None => Ok(tally(&String::from_utf8_lossy(&of_day))),
+    }
+}
+
+/// From the lines of a trace.
+fn tally(trace: &str) -> Option<Served> {
+    let columns = trace.lines().next()?.strip_prefix('#')?;
+    let at = |name: &str| columns.split('\t').position(|column| column == name);
+    let (kind, criterion) = (at("kind")?, at("criterion")?);
+    let (asked, got, goal, block) = (at("asked")?, at("got")?, at("goal")?, at("block")?);
+    let rows = trace.lines().filter(|line| !line.starts_with('#'));
+    let rows = rows.map(|line| line.split('\t').collect::<Vec<&str>>());
+    let mut served: Option<Served> = None;
+    for row in rows.filter(|row| row.get(kind) == Some(&"D")) {
+        let number = |at: usize| row.get(at)?.parse::<u64>().ok();
+        let (asked, got) = (number(asked)?, number(got)?);
+        let all = served.get_or_insert(Served {
+            requests: 0,
+            by: Vec::new(),
+            first_asked: asked,
+            first_goal: number(goal)?,
+            first_got: got,
+            at_goal: 0,
+            longest_got: 0,
+        });
+        all.requests += 1;
+        all.at_goal += usize::from(number(goal) == number(block));
+        all.longest_got = all.longest_got.max(got);
+        let name = match *row.get(criterion)? {
+            "preallocated" => "preallocated".to_owned(),
+            name => format!("CR_{name}"),
+        };
+        match all.by.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, count)) => *count += 1,
+            None => all.by.push((name, 1)),
+        }
+    }
+    let served = served.as_mut()?;
+    served
+        .by
+        .sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    Some(served.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counted by hand; the line of kind M is a block of the tree.
+    #[test]
+    fn requests_for_data_are_counted_by_criterion() {
+        let trace = "#inode\tkind\tlogical\tasked\tgoal\tblock\tgot\tsearched\tcriterion\n# rewrite 7 100\n\
+                     9\tD\t0\t583\t32768\t184054\t2\t512\tGOAL_LEN_SLOW\n\
+                     9\tM\t0\t1\t32768\t65425\t1\t1\tGOAL_LEN_FAST\n\
+                     9\tD\t2\t535\t184798\t184798\t1\t-\tpreallocated\n\
+                     9\tD\t3\t15\t184799\t185458\t4\t463\tGOAL_LEN_SLOW\n";
+        let expected = Served {
+            requests: 3,
+            by: vec![
+                ("CR_GOAL_LEN_SLOW".to_owned(), 2),
+                ("preallocated".to_owned(), 1),
+            ],
+            first_asked: 583,
+            first_goal: 32_768,
+            first_got: 2,
+            at_goal: 1,
+            longest_got: 4,
+        };
+        assert_eq!(tally(trace), Some(expected));
+        assert_eq!(
+            tally("#inode\tkind\tblock\thow\n9\tD\t0\tsame group\n"),
+            None
+        );
+        assert_eq!(tally(""), None);
+    }
+}
