@@ -661,8 +661,8 @@ mod tests {
             sentence(3),
             "ext4: layout score limits it to 60 %: 96 %, tried next, costs 45 % beside 60 %, more than a tenth. Room \
              for large files limits it to 60 %: no extent of 1 MiB fits at 96 % (7 at 60 %). Up to 60 % full no loss \
-             of layout score is certain; at 96 % the layout score is 52 % of that of a fresh copy (47 to 57); in brackets \
-             Student's 95 % interval of the mean over 3 lives."
+             of layout score is certain; at 96 % the layout score is 52 % of that of a fresh copy (47 to 57); in \
+             brackets Student's 95 % interval of the mean over 3 lives."
         );
         assert!(
             sentence(2).ends_with("(50 to 52); in brackets the range of two lives."),

@@ -46,8 +46,9 @@ pub fn check(run: &Path, rules: &Rules, baseline: Option<&Path>) -> crate::Resul
     let mut verdicts = Vec::new();
     for pair in &pairs {
         verdicts.extend(always(rules, pair, old.is_some()));
+        let cells = over_seeds::cells(pair, &pairs);
         let asked = rules.list.iter();
-        let asked = asked.filter(|rule| !rule.over_seeds && rule.is_about(pair.new));
+        let asked = asked.filter(|rule| !rule.is_over(cells) && rule.is_about(pair.new));
         verdicts.extend(asked.filter_map(|rule| judge(rule, pair)));
     }
     verdicts.extend(over_seeds::verdicts(&rules.list, &pairs));

@@ -13,9 +13,6 @@ use std::fmt::Write;
 
 /// What the rules over seeds say of every target and workload.
 pub fn verdicts(rules: &[Rule], pairs: &[Pair<'_>]) -> Vec<Verdict> {
-    if !rules.iter().any(|rule| rule.over_seeds) {
-        return Vec::new();
-    }
     let mut groups: Vec<Vec<&Pair<'_>>> = Vec::new();
     let mut places = BTreeMap::new();
     for pair in pairs {
@@ -30,10 +27,20 @@ pub fn verdicts(rules: &[Rule], pairs: &[Pair<'_>]) -> Vec<Verdict> {
     let mut verdicts = Vec::new();
     for group in &groups {
         let asked = rules.iter();
-        let asked = asked.filter(|rule| rule.over_seeds && rule.is_about(group[0].new));
+        let asked = asked
+            .filter(|rule| rule.is_over(cells(group[0], pairs)) && rule.is_about(group[0].new));
         verdicts.extend(asked.filter_map(|rule| verdict(rule, group)));
     }
     verdicts
+}
+
+/// How many cells of an experiment differ from this one in seed and repetition alone, itself included.
+pub fn cells(pair: &Pair<'_>, pairs: &[Pair<'_>]) -> usize {
+    let of = |pair: &Pair<'_>| (pair.new.life.clone(), pair.new.spec.clone());
+    match pair.new.life {
+        Some(_) => pairs.iter().filter(|other| of(other) == of(pair)).count(),
+        None => 1,
+    }
 }
 
 /// What a rule looks at in one life, and the same of the baseline's.

@@ -98,13 +98,22 @@ pub struct Rule {
     pub noise: Noise,
     /// It holds where neither the run nor the baseline has what it looks at.
     pub optional: bool,
-    /// It looks at the mean over cells of an experiment that differ in seed and repetition alone.
-    pub over_seeds: bool,
+    /// What its limits are for, where that is not each run.
+    pub over: Option<Over>,
     /// What differs from the baseline by less than this, in units of the metric, is no difference.
     pub min_change: f64,
 }
 
 impl Rule {
+    /// Whether it looks at the mean over so many cells that differ in seed and repetition alone, and not at each.
+    pub fn is_over(&self, cells: usize) -> bool {
+        match self.over {
+            None => false,
+            Some(Over::Seeds) => true,
+            Some(Over::Lives) => cells > 1,
+        }
+    }
+
     /// Whether a value differs from the baseline by enough to be judged beside it.
     pub fn is_change(&self, bound: &Bound, value: f64, baseline: Option<f64>) -> bool {
         let change = baseline.map(|baseline| (value - baseline).abs());
@@ -132,9 +141,11 @@ pub enum Noise {
 /// What the limits of a rule are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Over {
+pub enum Over {
     /// The mean of cells that differ in seed and repetition alone.
     Seeds,
+    /// The same where there are several of these, and else the one run.
+    Lives,
 }
 
 /// What a rule looks at.
@@ -463,7 +474,7 @@ impl Entry {
             bounds,
             noise,
             optional: self.optional,
-            over_seeds: self.over.is_some(),
+            over: self.over,
             min_change,
         })
     }

@@ -544,3 +544,28 @@ fn what_lives_leave_open_fails_only_where_it_is_to_be_proven() {
         "{text}"
     );
 }
+
+/// The rules of a comparison that come with fsage go by the interval over lives where there are several, and by the
+/// value of the one where there is one.
+#[test]
+fn rules_that_come_with_fsage_go_by_the_mean_of_several_lives() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let compare = "compare --preset home-1996 --days 2 --on ffs --no-bench";
+    fsage(at, &format!("{compare} --seeds 3 -o lives"), 0);
+    fsage(at, &format!("{compare} -o one"), 0);
+    let said = |run: &str| {
+        let text = fsage(at, &format!("check {run} --baseline {run}"), 0);
+        let pieces = text.lines().filter(|line| line.contains("pieces_per_file"));
+        let pieces: Vec<String> = pieces.map(str::to_owned).collect();
+        (text, pieces)
+    };
+    let (text, pieces) = said("lives");
+    assert!(text.contains("\nffs (home-1996, 3 lives)\n"), "{text}");
+    assert!(
+        pieces.len() == 1 && pieces[0].contains("last day: mean "),
+        "{text}"
+    );
+    let (text, pieces) = said("one");
+    assert!(pieces.len() == 1 && !pieces[0].contains("mean"), "{text}");
+}
