@@ -425,7 +425,7 @@ pub fn check(
     matching: Option<String>,
 ) -> PyResult<String> {
     run(py, None, move |_| {
-        let mut rules = Rules::given(rules.as_deref(), baseline.is_some())?;
+        let mut rules = Rules::given(rules.as_deref(), &of, baseline.is_some())?;
         if let Some(matching) = matching {
             let matching: Matching = options("match", &json!(matching).to_string())?;
             rules.matching = matching;

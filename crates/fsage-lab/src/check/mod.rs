@@ -1,4 +1,4 @@
-//! Checks of runs against rules and against other runs, for continuous integration.
+//! Checks of runs and snapshots against rules and against others, for continuous integration.
 //!
 //! A check that looks at nothing fails: a run that is not complete, a target or benchmark that the baseline has and
 //! the run has not, a metric that nobody measured. So do operations that were skipped: a target that did less work is
@@ -20,7 +20,7 @@ use outcome::Verdict;
 use results::TargetResults;
 use std::path::Path;
 
-/// Checks a run or an experiment, beside a baseline of the same kind where there is one.
+/// Checks a run, an experiment or snapshots, beside a baseline of the same kind where there is one.
 ///
 /// # Errors
 /// The folder or the baseline cannot be read; a rule needs a baseline where there is none; a rule or a pair of targets
@@ -77,12 +77,13 @@ fn always(rules: &Rules, pair: &Pair<'_>, compares: bool) -> Vec<Verdict> {
     let (allow, new) = (&rules.allow, pair.new);
     let mut complete = Verdict::new("complete", new);
     complete.checked = 1;
-    complete.found = counted(new.days.len() as u64, "day");
+    let unit = if new.is_snapshots { "snapshot" } else { "day" };
+    complete.found = counted(new.days.len() as u64, unit);
     if let Some(why) = &new.unfinished {
         complete.fail(why.clone());
     }
     let mut verdicts = vec![complete];
-    let totals = [
+    let of_operations = [
         (
             "skipped",
             new.days.iter().map(|day| day.skipped).sum(),
@@ -94,7 +95,9 @@ fn always(rules: &Rules, pair: &Pair<'_>, compares: bool) -> Vec<Verdict> {
             allow.no_space,
         ),
     ];
-    for (name, count, most) in totals {
+    // Snapshots tell of no operations.
+    let of_operations = of_operations.into_iter().filter(|_| !new.is_snapshots);
+    for (name, count, most) in of_operations {
         let mut verdict = Verdict::new(name, new);
         verdict.checked = new.days.len();
         verdict.found = counted(count, "operation");
@@ -116,7 +119,8 @@ fn always(rules: &Rules, pair: &Pair<'_>, compares: bool) -> Vec<Verdict> {
         }
         return verdicts;
     };
-    if !allow.other_workload {
+    let have_workloads = !(new.is_snapshots && old.is_snapshots);
+    if !allow.other_workload && have_workloads {
         let mut verdict = Verdict::new("workload", new);
         verdict.checked = 1;
         verdict.found = String::from("the same as the baseline's");

@@ -366,6 +366,7 @@ mod tests {
             unfinished: None,
             workload: None,
             kernel: None,
+            is_snapshots: false,
             days: vec![
                 DayRow::default()
                     .with(&layout_score::SCORED, 1)

@@ -7,13 +7,15 @@ use crate::benching::{self, Line, State, results, spread};
 use crate::days::{self, DayRow};
 use crate::error::Context;
 use crate::experiment::manifest as experiment;
-use crate::report::names;
+use crate::fleet::{self, Night};
+use crate::report::{is_of_snapshots, names};
 use crate::run_folder::{Manifest, State as RunState};
 use fsage_bench::Better;
+use fsage_metrics::{files, free_space};
 use std::fmt;
 use std::path::Path;
 
-/// A target of a run.
+/// A target of a run, or snapshots of a file system.
 pub struct TargetResults {
     /// The cell of an experiment: workload, seed and repetition; none of a run.
     pub cell: Option<String>,
@@ -29,6 +31,8 @@ pub struct TargetResults {
     pub workload: Option<String>,
     /// Release of the kernel that it ran under; none of a model.
     pub kernel: Option<String>,
+    /// Whether it is snapshots: a day is one of them, and nothing was replayed.
+    pub is_snapshots: bool,
     /// Its days.
     pub days: Vec<DayRow>,
     /// Its benchmarks.
@@ -95,8 +99,11 @@ impl fmt::Display for TargetResults {
     }
 }
 
-/// All targets of a run, or of every cell of an experiment.
+/// All targets of a run, or of every cell of an experiment; the file systems of snapshots.
 pub fn read(of: &Path) -> crate::Result<Vec<TargetResults>> {
+    if is_of_snapshots(of) {
+        return of_snapshots(of);
+    }
     if !experiment::Manifest::is_experiment(of) {
         return of_run(of);
     }
@@ -128,6 +135,7 @@ pub fn read(of: &Path) -> crate::Result<Vec<TargetResults>> {
                 unfinished,
                 workload: None,
                 kernel: None,
+                is_snapshots: false,
                 days: Vec::new(),
                 cases: Vec::new(),
             });
@@ -179,11 +187,46 @@ fn of_run(run: &Path) -> crate::Result<Vec<TargetResults>> {
                 .then(|| "the run is not complete; `fsage age ... --resume` resumes it".to_owned()),
             workload: manifest.workload.blake3.clone(),
             kernel: kernel.map(str::to_owned),
+            is_snapshots: false,
             days,
             cases: cases(&folder)?,
         })
     });
     targets.collect()
+}
+
+/// Snapshots, which are not complete where a file of theirs was passed over: it may be that of the last night.
+fn of_snapshots(of: &Path) -> crate::Result<Vec<TargetResults>> {
+    let hosts = fleet::find(&[of.to_owned()])?.into_iter();
+    let read = hosts.map(|host| {
+        let life = fleet::read(&host)?;
+        let mut notes = life.notes;
+        notes.retain(|note| note.contains("passed over"));
+        Ok(TargetResults {
+            cell: None,
+            life: None,
+            spec: format!("snapshots of {}", host.name),
+            short: host.name,
+            unfinished: (!notes.is_empty()).then(|| notes.join("; ")),
+            workload: None,
+            kernel: None,
+            is_snapshots: true,
+            days: life.nights.into_iter().map(with_utilization).collect(),
+            cases: Vec::new(),
+        })
+    });
+    read.collect()
+}
+
+/// A night as a day. Where its runs of free space are not known, utilization is by the size of its file system.
+fn with_utilization(night: Night) -> DayRow {
+    let row = night.row;
+    let size = night.size_bytes.filter(|&bytes| bytes > 0);
+    let known = size.zip(row.count(&free_space::BYTES));
+    match known.filter(|_| row.value(&files::UTILIZATION).is_none()) {
+        Some((size, free)) => row.with(&files::UTILIZATION, 1.0 - free as f64 / size as f64),
+        None => row,
+    }
 }
 
 /// The benchmarks in the folder of a target, by the names of their suites.

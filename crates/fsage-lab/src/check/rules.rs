@@ -7,6 +7,7 @@ use crate::benching::flash::FLASH;
 use crate::days::{DayRow, metric_of};
 use crate::error::{Context, bail};
 use crate::experiment::Text;
+use crate::report::is_of_snapshots;
 use clap::ValueEnum;
 use fsage_bench::{Benchmark, benchmarks};
 use fsage_core::keys::nearest;
@@ -19,7 +20,7 @@ use std::path::Path;
 use toml::Spanned;
 
 /// Rules by name, each a TOML file of `presets/rules`.
-pub const PRESETS: [(&str, &str); 3] = [
+pub const PRESETS: [(&str, &str); 4] = [
     (
         "regression",
         include_str!("../../../../presets/rules/regression.toml"),
@@ -32,10 +33,16 @@ pub const PRESETS: [(&str, &str); 3] = [
         "benchmarks",
         include_str!("../../../../presets/rules/benchmarks.toml"),
     ),
+    (
+        "nights",
+        include_str!("../../../../presets/rules/nights.toml"),
+    ),
 ];
 
 /// What holds where nothing else is asked for and there is a baseline.
 const DEFAULT: &str = "regression";
+/// The same of snapshots without a baseline.
+const OF_SNAPSHOTS: &str = "nights";
 
 /// What must hold.
 #[derive(Clone, Debug)]
@@ -338,14 +345,16 @@ struct Entry {
 }
 
 impl Rules {
-    /// Those of a name or a file; without one those for a run that is compared with another, if it is.
+    /// Those of a name or a file; without one those for what is compared with a baseline, if it is, and those for
+    /// snapshots, if they are some.
     ///
     /// # Errors
     /// There are none of that name, or they make no sense; nothing is asked for.
-    pub fn given(name: Option<&str>, has_baseline: bool) -> crate::Result<Rules> {
+    pub fn given(name: Option<&str>, of: &Path, has_baseline: bool) -> crate::Result<Rules> {
         match name {
             Some(name) => Rules::named(name),
             None if has_baseline => Rules::named(DEFAULT),
+            None if is_of_snapshots(of) => Rules::named(OF_SNAPSHOTS),
             None => bail!(
                 "nothing to check by: name rules with --rules FILE, a run to compare with by --baseline OLD, or both"
             ),

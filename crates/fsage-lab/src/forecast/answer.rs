@@ -45,9 +45,12 @@ pub struct Answer {
     pub high_date: Option<String>,
     /// Its value on the last day that was looked at, in the middle one of the lives; `None` where most had crossed it.
     pub at_end: Option<f64>,
-    /// Days from there to a file system that is full, at the growth observed; `None` of a limit that is not of space,
-    /// or is crossed already, and where nothing grows.
+    /// Days from there to a file system that is full, at the growth observed, or at that of the later days where the
+    /// past has filled up; `None` of a limit that is not of space, or is crossed already, and where nothing grows.
     pub headroom_days: Option<f64>,
+    /// The day on which it is crossed at the growth of the later days of a past that has filled up before: lives go by
+    /// all days, and come too early. `None` of other pasts, of a limit that is not of space, and where nothing grows.
+    pub later_growth_day: Option<u64>,
     /// In a sentence.
     pub sentence: String,
 }
@@ -113,6 +116,7 @@ impl Answer {
             high_date: high_day.and_then(&date),
             at_end: None,
             headroom_days: None,
+            later_growth_day: None,
             sentence: String::new(),
         };
         answer.sentence = answer.said(horizon);
@@ -135,6 +139,33 @@ impl Answer {
             self.sentence,
             " What is left then lasts {lasts} at {growth}."
         );
+    }
+
+    /// Leads with the day on which the space above the limit is gone at the growth of later days, of a past that has
+    /// filled up before.
+    pub(super) fn set_later(&mut self, above_bytes: f64, growth_bytes_per_day: f64) {
+        if self.already {
+            return;
+        }
+        let growth = super::a_day(growth_bytes_per_day);
+        let by_later = format!("at the growth of its later days, {growth}");
+        let later = if growth_bytes_per_day > 0.0 {
+            let day = (above_bytes / growth_bytes_per_day).ceil() as u64;
+            self.later_growth_day = Some(day);
+            format!("in {} {by_later}", counted(day, "day"))
+        } else {
+            format!("not {by_later}")
+        };
+        let what = format!("{}: ", capitalized(&self.limit.text));
+        if let Some(by_lives) = self.sentence.strip_prefix(&what) {
+            self.sentence =
+                format!("{what}{later}. By all days, early for what was filling up: {by_lives}");
+        }
+    }
+
+    /// The day that its sentence leads with; `None` if that is not within the time.
+    pub fn day_led(&self) -> Option<u64> {
+        self.later_growth_day.or(self.median_day)
     }
 
     /// Whether an interval is claimed.
@@ -349,6 +380,29 @@ mod tests {
             found.set_headroom(50.0 * MIB, growth);
             assert_eq!(found.headroom_days, None, "{}", found.sentence);
         }
+    }
+
+    /// 50 MiB above the limit are gone on day 25 at 2 MiB a day, whatever lives of all days say; and never where nothing
+    /// grows any more.
+    #[test]
+    fn what_filled_up_leads_with_its_later_growth() {
+        const MIB: f64 = 1_048_576.0;
+        let mut found = answer(&[Some(10); 19], Some("growth changed"));
+        found.set_later(50.0 * MIB, 2.0 * MIB);
+        assert_eq!((found.day_led(), found.median_day), (Some(25), Some(10)));
+        assert_eq!(
+            found.sentence,
+            "Free space under 5.0 %: in 25 days at the growth of its later days, +2.0 MiB a day. By all days, early for \
+             what was filling up: in 10 days (no interval: growth changed), about day 10."
+        );
+        let mut found = answer(&[None; 19], None);
+        found.set_later(50.0 * MIB, -MIB);
+        assert_eq!(found.later_growth_day, None);
+        assert_eq!(
+            found.sentence,
+            "Free space under 5.0 %: not at the growth of its later days, -1.0 MiB a day. By all days, early for what \
+             was filling up: not within 100 days, in none of 19 lives."
+        );
     }
 
     /// Where no interval is earned there is a median, and the reason; nothing holds, and nothing fails to.

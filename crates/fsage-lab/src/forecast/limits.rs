@@ -85,14 +85,14 @@ impl Limit {
         }
     }
 
-    /// Bytes that are free where it is crossed, of so many; `None` where it is not of space.
-    pub(super) fn free_bytes(&self, all: u64) -> Option<f64> {
+    /// Bytes that are free at a value of it, of so many; `None` where it is not of space.
+    pub(super) fn free_bytes(&self, value: f64, all: u64) -> Option<f64> {
         match &self.what {
-            What::FreeShare => Some(self.value * all as f64),
+            What::FreeShare => Some(value * all as f64),
             What::Column(name) if *name == files::UTILIZATION.id => {
-                Some((1.0 - self.value) * all as f64)
+                Some((1.0 - value) * all as f64)
             }
-            What::Column(name) if *name == free_space::BYTES.id => Some(self.value),
+            What::Column(name) if *name == free_space::BYTES.id => Some(value),
             _ => None,
         }
     }

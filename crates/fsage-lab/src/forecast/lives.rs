@@ -205,10 +205,9 @@ impl<'a> Ground<'a> {
                     while let at = next.fetch_add(1, Ordering::Relaxed)
                         && let Some(place) = done.get(at)
                     {
-                        let life = self.life(wanted, wanted.first_seed + at as u64, watch);
+                        let life = self.life(wanted, wanted.first_seed + at as u64, watch, bar);
                         let has_failed = life.is_err();
                         *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(life);
-                        bar.inc(1);
                         if has_failed {
                             next.store(usize::MAX / 2, Ordering::Relaxed);
                         }
@@ -222,12 +221,21 @@ impl<'a> Ground<'a> {
         done.collect()
     }
 
-    fn life(&self, wanted: &Wanted, seed: u64, watch: &dyn Watch) -> crate::Result<Vec<LifeDay>> {
+    /// A life. The bar goes on with its days, so that it knows the pace before the first life is over.
+    fn life(
+        &self,
+        wanted: &Wanted,
+        seed: u64,
+        watch: &dyn Watch,
+        bar: &dyn Progress,
+    ) -> crate::Result<Vec<LifeDay>> {
         let days = usize::try_from(wanted.days).unwrap_or(usize::MAX);
         let mut future = self.past.learned.future(seed, days, wanted.instead)?;
         let Some(state) = &self.state else {
             future.go_on(wanted.days);
-            return self.life_on_image(&mut future, watch);
+            let life = self.life_on_image(&mut future, watch)?;
+            bar.inc(wanted.days);
+            return Ok(life);
         };
         let copy = state
             .lock()
@@ -246,6 +254,7 @@ impl<'a> Ground<'a> {
             interrupt::go_on()?;
             let rows = days::rows(&agings[0].days()[life.len()..]);
             life.extend(rows.iter().map(|row| self.values(row)));
+            bar.inc(rows.len() as u64);
             for row in life.iter().rev().take(AT_A_TIME as usize) {
                 for ((limit, crossed), value) in
                     self.limits.iter().zip(&mut crossed).zip(&row.values)
@@ -257,6 +266,7 @@ impl<'a> Ground<'a> {
                 break;
             }
         }
+        bar.inc(wanted.days.saturating_sub(life.len() as u64));
         Ok(life)
     }
 

@@ -205,8 +205,8 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
     }
     warn_of_time(&wanted, &observed, past_took, &others, watch);
     let bar = watch.bar_count(
-        Some((wanted.lives * (1 + others.len())) as u64),
-        "living on",
+        Some((wanted.lives * (1 + others.len())) as u64 * horizon),
+        "days lived",
     );
     let began = Instant::now();
     let lives = ground.live(&wanted, watch, &*bar)?;
@@ -327,7 +327,7 @@ fn warn_of_time(
         )
     };
     watch.note(&format!(
-        "{} lives of {} take about {}{why}.",
+        "{} lives of {} take about {}{why}. A forecast that is stopped leaves nothing, and begins again.",
         wanted.lives,
         counted(wanted.days, "day"),
         lasting(expected)
@@ -638,9 +638,13 @@ fn summed(
             let why = no_interval.as_deref();
             let mut answer = Answer::new(limit, now, &days, horizon, why, slowed, date);
             answer.at_end = at_end(lives, place, limit, &days);
-            let left = bytes_of(ground.spec()).and_then(|all| limit.free_bytes(all));
-            if let Some(left) = left {
-                answer.set_headroom(left, observed.growth_bytes_per_day);
+            let free = |value| limit.free_bytes(value, bytes_of(ground.spec())?);
+            if let (Some(left), Some(now)) = (free(limit.value), now.and_then(free)) {
+                let later = observed.later_growth();
+                if let Some(later) = later {
+                    answer.set_later(now - left, later);
+                }
+                answer.set_headroom(left, later.unwrap_or(observed.growth_bytes_per_day));
             }
             answer
         })
@@ -711,7 +715,7 @@ impl Forecast {
         let open = open.filter(|(_, answer)| !answer.already && answer.reached > 0);
         let first = open.min_by_key(|(_, answer)| {
             (
-                answer.median_day.unwrap_or(u64::MAX),
+                answer.day_led().unwrap_or(u64::MAX),
                 answer.low_day.unwrap_or(u64::MAX),
             )
         });

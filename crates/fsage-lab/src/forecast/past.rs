@@ -183,16 +183,23 @@ impl Observed {
         self.days >= FEW_DAYS && grown > FILLED_UP * self.used_bytes as f64 && slowed
     }
 
+    /// Growth a day of its later days, where it has filled up before.
+    pub fn later_growth(&self) -> Option<f64> {
+        let last = self.growth_by_half[1].min(self.growth_lately);
+        self.has_filled_up().then_some(last)
+    }
+
     /// How many times longer something takes at the pace it came to than at its mean one, where it has filled up; at a
     /// standstill forever.
     pub fn slowed(&self) -> Option<f64> {
-        let last = self.growth_by_half[1].min(self.growth_lately);
-        let times = if last > 0.0 {
-            self.growth_bytes_per_day / last
-        } else {
-            f64::INFINITY
+        let times = |last| {
+            if last > 0.0 {
+                self.growth_bytes_per_day / last
+            } else {
+                f64::INFINITY
+            }
         };
-        self.has_filled_up().then_some(times)
+        self.later_growth().map(times)
     }
 
     /// Why a forecast from it is not to be trusted, and where it is less so.
@@ -215,8 +222,9 @@ impl Observed {
         if self.has_filled_up() {
             doubts.push(format!(
                 "it grew by {} and only {} in the second half of the days, {} in the last quarter: it may have been \
-                 filling up, and have come to its level, as a cache does at its limit, so that intervals reach to \
-                 the day that the last pace gives; give it the nights since then alone",
+                 filling up, and have come to its level, as a cache does at its limit; futures go by all of these \
+                 days, so that their days are rather too early than too late, and intervals reach to the day that \
+                 the last pace gives; give it the nights since then alone",
                 super::a_day(self.growth_bytes_per_day),
                 super::a_day(self.growth_by_half[1]),
                 super::a_day(self.growth_lately),

@@ -1,4 +1,4 @@
-//! `fsage check`: whether a run keeps to rules, or has become worse than another one.
+//! `fsage check`: whether a run or snapshots keep to rules, or have become worse than others.
 
 use crate::exit;
 use crate::summary;
@@ -10,24 +10,26 @@ use fsage_lab::check::{self, Matching, Outcome, PRESETS, Rules};
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Checks a run against rules or an older run; prints what fails and exits 1.
+/// Checks a run or snapshots against rules or an older one; prints what fails and exits 1.
 ///
 /// Metrics of days and medians of benchmarks must keep to limits, or to what a baseline has. What was skipped, what is
 /// missing and what is not complete fails too. Benchmarks are slower only if their intervals do not overlap.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  fsage check run --rules rules.toml\n  fsage check new --baseline old\n  fsage check new \
-                  --baseline old --rules rules.toml --format junit -o check.xml\n  \
+    after_help = "Examples:\n  fsage check run --rules rules.toml\n  fsage check new --baseline old\n  \
+                  fsage check nights/\n  fsage check new --baseline old --rules rules.toml --format junit -o check.xml\n  \
                   fsage check new --baseline old --format markdown >> \"$GITHUB_STEP_SUMMARY\"\n  \
                   fsage check --show regression\n\n\
                   Exit status: 0 nothing fails, 1 something does, 2 the rules are wrong.\n\
                   Rules over seeds that the lives leave open do not fail, unless they say prove = true."
 )]
 pub struct Args {
-    /// The run or experiment: the folder that `fsage age`, `fsage compare` or `fsage run` made.
-    #[arg(required_unless_present_any = ["list", "show"], value_hint = ValueHint::DirPath)]
+    /// The run or experiment: the folder that `fsage age`, `fsage compare` or `fsage run` made. Or snapshots: a file, or
+    /// a folder of a file system's.
+    #[arg(required_unless_present_any = ["list", "show"], value_hint = ValueHint::AnyPath)]
     run: Option<PathBuf>,
-    /// Rules: a TOML file, or a name of --list [default: regression, where there is a baseline].
+    /// Rules: a TOML file, or a name of --list [default: regression where there is a baseline, else
+    /// nights for snapshots].
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     rules: Option<String>,
     /// A run or experiment to compare with, of the same workload.
@@ -89,8 +91,8 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     let run = args
         .run
         .as_ref()
-        .context("RUN is needed: the folder of a run")?;
-    let mut rules = Rules::given(args.rules.as_deref(), args.baseline.is_some())?;
+        .context("RUN is needed: the folder of a run, or snapshots")?;
+    let mut rules = Rules::given(args.rules.as_deref(), run, args.baseline.is_some())?;
     if let Some(matching) = args.matching {
         rules.matching = matching;
     }

@@ -20,6 +20,7 @@ use std::path::PathBuf;
 ///
 /// The past is lived on the target, and then many futures that are drawn from it, each with its own growth. What counts
 /// as broken says --limit. What drives it, and what would help, is asked of more futures, each of which is lived too.
+/// What was lived is kept in memory alone: a forecast that is stopped leaves nothing, and begins again.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  fsage forecast nights/ --on ext4:size=100G -o forecast\n  \
@@ -238,7 +239,7 @@ fn print(out: &mut impl Write, found: &Forecast) -> io::Result<()> {
     }
     let mut comes: Vec<&Answer> = found.answers.iter().collect();
     comes.retain(|answer| answer.reached > 0 && !answer.already);
-    comes.sort_by_key(|answer| answer.median_day.unwrap_or(u64::MAX));
+    comes.sort_by_key(|answer| answer.day_led().unwrap_or(u64::MAX));
     for answer in comes {
         writeln!(out, "{}", wrapped(&answer.sentence, "", ""))?;
     }

@@ -437,7 +437,7 @@ fn rules_that_come_with_fsage_are_shown_and_run() {
         .lines()
         .filter_map(|line| line.split_whitespace().next())
         .collect();
-    assert_eq!(names, ["regression", "limits", "benchmarks"]);
+    assert_eq!(names, ["regression", "limits", "benchmarks", "nights"]);
     for name in names {
         rules(&at, &fsage(&at, &format!("check --show {name}"), 0));
         for rules in [name, "rules.toml"] {
@@ -451,6 +451,55 @@ fn rules_that_come_with_fsage_are_shown_and_run() {
 }
 
 /// Two cells of an experiment: one is complete, one failed. Then both are there, and the baseline is an experiment too.
+/// Snapshots are checked without a run and without rules of one's own; the limit lies a hair on either side of what
+/// `fsage measure` finds in the last one. A night that cannot be read is no night that is fine.
+#[test]
+fn snapshots_are_checked_and_none_is_passed_over() {
+    let (_folder, at) = folder();
+    fsage(&at, "generate profile mail-spool --days 3 -o w.parquet", 0);
+    fsage(
+        &at,
+        "age w.parquet --on ext4 --snapshots 1 --no-control -o run",
+        0,
+    );
+    fs::create_dir(at.join("nights")).expect("a folder");
+    for name in ["snapshots.parquet", "snapshots.snapshots.parquet"] {
+        fs::copy(at.join("run/ext4").join(name), at.join("nights").join(name)).expect("a file");
+    }
+    let text = fsage(&at, "check nights", 0);
+    assert!(text.contains("complete: 3 snapshots"), "{text}");
+    assert!(!text.contains("operations"), "{text}");
+    let measured: Json =
+        serde_json::from_str(&fsage(&at, "measure nights/snapshots.parquet --json", 0))
+            .expect("JSON");
+    let score = measured["layout_score"].as_f64().expect("a score");
+    for (least, status) in [(score - 1e-9, 0), (score + 1e-9, 1)] {
+        rules(
+            &at,
+            &format!("[[rule]]\nmetric = 'layout_score'\nmin = {least}\n"),
+        );
+        for of in ["nights", "nights/snapshots.parquet"] {
+            fsage(&at, &format!("check {of} --rules rules.toml"), status);
+        }
+    }
+    fsage(&at, "export run/ext4 disk.img", 0);
+    fsage(&at, "snapshot disk.img -o tonight.parquet", 0);
+    let text = fsage(&at, "check tonight.parquet --format markdown", 0);
+    for found in ["utilization", "room for 64 KiB extents", "room for inodes"] {
+        assert!(text.contains(found), "{found}: {text}");
+    }
+    fs::write(at.join("nights/tuesday.parquet"), "cut off").expect("a file");
+    let json = fsage(&at, "check nights --format json", 1);
+    let failures = failures(&json);
+    assert_eq!(failures[0]["rule"], "complete", "{json}");
+    assert!(
+        failures[0]["message"]
+            .as_str()
+            .is_some_and(|m| m.contains("tuesday.parquet")),
+        "{json}"
+    );
+}
+
 #[test]
 fn every_cell_of_an_experiment_is_checked() {
     let (_folder, at) = folder();
