@@ -382,8 +382,8 @@ mod tests {
         }
     }
 
-    /// 50 MiB above the limit are gone on day 25 at 2 MiB a day, whatever lives of all days say; and never where nothing
-    /// grows any more.
+    /// 50 MiB above the limit are gone on day 25 at 2 MiB a day, whatever lives of all days say; and never where
+    /// nothing grows any more.
     #[test]
     fn what_filled_up_leads_with_its_later_growth() {
         const MIB: f64 = 1_048_576.0;
@@ -392,16 +392,16 @@ mod tests {
         assert_eq!((found.day_led(), found.median_day), (Some(25), Some(10)));
         assert_eq!(
             found.sentence,
-            "Free space under 5.0 %: in 25 days at the growth of its later days, +2.0 MiB a day. By all days, early for \
-             what was filling up: in 10 days (no interval: growth changed), about day 10."
+            "Free space under 5.0 %: in 25 days at the growth of its later days, +2.0 MiB a day. By all days, early \
+             for what was filling up: in 10 days (no interval: growth changed), about day 10."
         );
         let mut found = answer(&[None; 19], None);
         found.set_later(50.0 * MIB, -MIB);
         assert_eq!(found.later_growth_day, None);
         assert_eq!(
             found.sentence,
-            "Free space under 5.0 %: not at the growth of its later days, -1.0 MiB a day. By all days, early for what \
-             was filling up: not within 100 days, in none of 19 lives."
+            "Free space under 5.0 %: not at the growth of its later days, -1.0 MiB a day. By all days, early for \
+             what was filling up: not within 100 days, in none of 19 lives."
         );
     }
 

@@ -17,15 +17,16 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  fsage check run --rules rules.toml\n  fsage check new --baseline old\n  \
-                  fsage check nights/\n  fsage check new --baseline old --rules rules.toml --format junit -o check.xml\n  \
+                  fsage check nights/\n  \
+                  fsage check new --baseline old --rules rules.toml --format junit -o check.xml\n  \
                   fsage check new --baseline old --format markdown >> \"$GITHUB_STEP_SUMMARY\"\n  \
                   fsage check --show regression\n\n\
                   Exit status: 0 nothing fails, 1 something does, 2 the rules are wrong.\n\
                   Rules over seeds that the lives leave open do not fail, unless they say prove = true."
 )]
 pub struct Args {
-    /// The run or experiment: the folder that `fsage age`, `fsage compare` or `fsage run` made. Or snapshots: a file, or
-    /// a folder of a file system's.
+    /// The run or experiment: the folder that `fsage age`, `fsage compare` or `fsage run` made. Or snapshots: a file,
+    /// or a folder of a file system's.
     #[arg(required_unless_present_any = ["list", "show"], value_hint = ValueHint::AnyPath)]
     run: Option<PathBuf>,
     /// Rules: a TOML file, or a name of --list [default: regression where there is a baseline, else
