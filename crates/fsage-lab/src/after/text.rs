@@ -138,7 +138,8 @@ fn why_better(outcome: &Outcome) -> Option<String> {
         whys.push("that does not explain it");
     }
     Some(format!(
-        "{}, {} more without treatment: {}. It was {} full and is {}; it held {} of {} in the mean and holds {} of \
+        "{}, {} more without treatment: {}. It was {} full and is {}, without what files keep \
+         behind their ends; it held {} of {} in the mean and holds {} of \
          {}: {}.",
         outcome.target,
         counted(outcome.days_more, "day"),
@@ -164,7 +165,13 @@ pub fn answer(outcome: &Outcome) -> Option<String> {
         let room = lost_room(before.placeable_1m?, after.placeable_1m?)?;
         let packs = before.pieces_per_file > after.pieces_per_file;
         let packs = if packs { "packs files but " } else { "" };
-        Some(format!(" {treatment} {packs}{room}."))
+        // Other numbers of the run are of the end of its last day.
+        let again = if outcome.target.starts_with("loop:") {
+            ", both of the image mounted again"
+        } else {
+            ""
+        };
+        Some(format!(" {treatment} {packs}{room}{again}."))
     });
     Some(iter::once(answer).chain(costs).collect())
 }
@@ -373,6 +380,7 @@ fn later_words(
 mod tests {
     use super::*;
     use crate::days::DayRow;
+    use fsage_metrics::files;
 
     /// A tenth less is little, and so are two extents unless they are the last.
     #[test]
@@ -410,13 +418,50 @@ mod tests {
         }
     }
 
+    /// 96 % of the space is in use, a tenth of it behind the ends of files: of two stages the same share is compared.
+    #[test]
+    fn stages_are_as_full_as_what_lasts() {
+        let row = DayRow::default()
+            .with(&files::UTILIZATION, 0.96)
+            .with(&files::LASTING_UTILIZATION, 0.86);
+        assert_eq!(Stage::new(None, &row).utilization, Some(0.86));
+    }
+
+    /// An image gives back what it kept when it is mounted again, so that its room is not that of the run's last day.
+    #[test]
+    fn room_of_an_image_is_said_to_be_that_after_a_mount() {
+        let said = |target: &str| {
+            let mut outcome = lived_on(0.7, 100.0, 0.83);
+            outcome.target = target.to_owned();
+            outcome.stages[0].placeable_1m = Some(28.0);
+            outcome.stages.push(Stage {
+                treatment: Some("fsr".to_owned()),
+                layout_score: Some(0.7),
+                placeable_1m: Some(12.0),
+                ..Stage::new(None, &DayRow::default())
+            });
+            answer(&outcome).expect("an answer")
+        };
+        let room = "leaves room for 12 extents of 1 MiB, 28 before";
+        assert!(
+            said("xfs").ends_with(&format!("{room}.")),
+            "{}",
+            said("xfs")
+        );
+        let image = said("loop:xfs,size=1G");
+        assert!(
+            image.ends_with(&format!("{room}, both of the image mounted again.")),
+            "{image}"
+        );
+    }
+
     #[test]
     fn what_improves_by_living_on_says_what_else_changed() {
         assert_eq!(
             sentences(&lived_on(0.75, 50.0, 0.83)),
             [
                 "ext4, 60 days more without treatment: the layout score goes from 0.700 to 0.750. It was 83 % full and \
-                 is 83 %; it held 100 files of 64 KiB in the mean and holds 50 of 128 KiB: larger files have fewer \
+                 is 83 %, without what files keep behind their ends; it held 100 files of 64 KiB in the mean and holds 50 of 128 KiB: larger files have fewer \
                  breaks to a block and are read faster."
             ]
         );
