@@ -139,8 +139,8 @@ pub struct Stage {
     pub free_in_1m_runs_bytes: Option<f64>,
     /// Extents of 1 MiB that can still be placed.
     pub placeable_1m: Option<f64>,
-    /// Share of the data space in use, without what files keep behind their ends: XFS gives that back when it is mounted
-    /// again, as images are before they are treated, and not at the end of a day that was lived on.
+    /// Share of the data space in use, without what files keep behind their ends: XFS gives that back when it is
+    /// mounted again, as images are before they are treated, and not at the end of a day that was lived on.
     pub utilization: Option<f64>,
     /// Regular files.
     pub files: Option<f64>,

@@ -461,8 +461,9 @@ mod tests {
             sentences(&lived_on(0.75, 50.0, 0.83)),
             [
                 "ext4, 60 days more without treatment: the layout score goes from 0.700 to 0.750. It was 83 % full and \
-                 is 83 %, without what files keep behind their ends; it held 100 files of 64 KiB in the mean and holds 50 of 128 KiB: larger files have fewer \
-                 breaks to a block and are read faster."
+                 is 83 %, without what files keep behind their ends; it held 100 \
+                 files of 64 KiB in the mean and holds 50 of 128 KiB: \
+                 larger files have fewer breaks to a block and are read faster."
             ]
         );
         let ends = |files: f64, full: f64| {
