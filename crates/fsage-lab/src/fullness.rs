@@ -4,6 +4,7 @@ use crate::benching::PhaseRatio;
 use crate::experiment::Verdict;
 use crate::report::Over;
 use crate::report::by_value;
+use crate::report::names::short;
 use crate::report::words::{list, percent};
 use crate::table;
 use fsage_bench::Says;
@@ -24,6 +25,8 @@ const LITTLE_LOST: f64 = 0.9;
 pub struct Fullness {
     /// Its specification without the size.
     pub target: String,
+    /// What tells it from the others.
+    pub name: String,
     /// What is compared: a suite and a phase; `None` for the layout score, where no benchmark was run.
     pub phase: Option<Phase>,
     /// The emptiest first.
@@ -113,6 +116,7 @@ pub fn by_target(phase: Option<&Phase>, levels: impl IntoIterator<Item = Level>)
         match all.iter_mut().find(|known| known.target == target) {
             Some(known) => known.levels.push(level),
             None => all.push(Fullness {
+                name: String::new(),
                 target,
                 phase: phase.cloned(),
                 levels: vec![level],
@@ -125,7 +129,10 @@ pub fn by_target(phase: Option<&Phase>, levels: impl IntoIterator<Item = Level>)
         let first = levels.next().map(|level| &level.target);
         levels.any(|level| Some(&level.target) != first)
     });
-    for fullness in &mut all {
+    let targets: Vec<&str> = all.iter().map(|of| of.target.as_str()).collect();
+    let names = short(&targets);
+    for (fullness, name) in all.iter_mut().zip(names) {
+        fullness.name = name;
         let levels = &mut fullness.levels;
         levels.sort_by(|a, b| a.utilization.total_cmp(&b.utilization));
     }
@@ -182,7 +189,7 @@ pub fn recommendation(all: &[Fullness]) -> Option<String> {
         let [(first, _), .., (fullest, _)] = known[..] else {
             continue;
         };
-        let name = &fullness.target;
+        let name = &fullness.name;
         match fullness.limit_of_both() {
             Some(level) if level != fullest => {
                 limited.push(format!(
@@ -252,7 +259,7 @@ impl Fullness {
         };
         Some(format!(
             "{}: {}. {left}.{skipped}",
-            self.target,
+            self.name,
             limits.join(". ")
         ))
     }
@@ -622,6 +629,24 @@ mod tests {
             Some("In short: keep ext4 at 81 % full or less.")
         );
         assert_eq!(recommendation(&[]), None);
+    }
+
+    #[test]
+    fn targets_go_by_their_short_names() {
+        let levels = [(160, 0.6), (100, 0.8)].map(|(size, full)| Level {
+            target: format!("ext4:bsize=4K,size={size}M"),
+            ..level(size, full, 0, Some((1.0, Says::Same)))
+        });
+        let all = by_target(None, levels);
+        assert_eq!(
+            (all[0].target.as_str(), all[0].name.as_str()),
+            ("ext4:bsize=4K", "ext4")
+        );
+        assert!(
+            all[0]
+                .sentence()
+                .is_some_and(|text| text.starts_with("ext4: "))
+        );
     }
 
     #[test]

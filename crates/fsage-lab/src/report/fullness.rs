@@ -69,7 +69,7 @@ pub fn section(group: &Group) -> Option<Section> {
             ))
         });
         Some(Series {
-            name: fullness.target.clone(),
+            name: fullness.name.clone(),
             target: place(fullness)?,
             dashed: false,
             points: points.collect(),
