@@ -24,7 +24,8 @@
 //!
 //! A trace of an hour becomes that of a machine on which the same happens again and again ([`Clones::repeated`]): a
 //! nightly build, an installation. A copy then begins a fixed number of days after the one before it, and first
-//! removes the oldest one, so that as many stay as are to be kept.
+//! removes the oldest one, so that as many stay as are to be kept. Copies that are alike to the byte fit where the ones
+//! before them were, which makes aging look harmless: [`Clones::varied`] draws other sizes.
 //!
 //! The merge reads every copy through a source of its own and holds one event of each, so memory does not
 //! grow with the history; for a fraction it holds the live files of one copy, and of copies that are removed
@@ -37,6 +38,7 @@ mod copied;
 mod days;
 mod left;
 mod part;
+mod varied;
 
 use copied::Copied;
 use days::Days;
@@ -64,6 +66,8 @@ pub enum Shift {
         days: u64,
         /// Copies that are there at once; the oldest is removed when another begins.
         keep: u64,
+        /// Sizes of the files of all copies but the first differ from the recorded ones by up to so many percent.
+        vary_percent: u32,
     },
 }
 
@@ -154,9 +158,25 @@ impl Clones {
     /// Copies in directories of their own, each so many days after the one before, of which the last `keep` stay.
     pub fn repeated(count: u64, days: u64, keep: u64) -> Clones {
         Clones {
-            shift: Shift::Every { days, keep },
+            shift: Shift::Every {
+                days,
+                keep,
+                vary_percent: 0,
+            },
             ..Clones::new(count, 0, 0)
         }
+    }
+
+    /// The same with files of other sizes in every copy but the first: by up to so many percent, drawn anew for each
+    /// file. What lies at an offset of a file lies at that times its factor, so that whatever was done within a file
+    /// is done within it again. Of copies that are not repeated nothing is changed.
+    #[must_use]
+    pub fn varied(mut self, percent: u32, of_seed: u64) -> Clones {
+        if let Shift::Every { vary_percent, .. } = &mut self.shift {
+            *vary_percent = percent;
+            self.seed = of_seed;
+        }
+        self
     }
 
     /// The workload of a file system that is `factor` times as large.
@@ -195,14 +215,27 @@ impl Clones {
                 )),
                 ..WorkloadHeader::default()
             },
-            Shift::Every { days, keep } => WorkloadHeader {
-                epoch_unix_s: single.epoch_unix_s,
-                source: Some(format!(
-                    "{source}, {} times, every {days} days, {keep} kept",
-                    self.count
-                )),
-                ..WorkloadHeader::default()
-            },
+            Shift::Every {
+                days,
+                keep,
+                vary_percent,
+            } => {
+                let is_drawn = vary_percent > 0;
+                let varied = if is_drawn {
+                    format!(", sizes by {vary_percent} %")
+                } else {
+                    String::new()
+                };
+                WorkloadHeader {
+                    epoch_unix_s: single.epoch_unix_s,
+                    seed: is_drawn.then_some(self.seed),
+                    source: Some(format!(
+                        "{source}, {} times, every {days} days, {keep} kept{varied}",
+                        self.count
+                    )),
+                    ..WorkloadHeader::default()
+                }
+            }
             Shift::WithinDay => {
                 let times = |n: u64| libm::round(n as f64 * self.factor()) as u64;
                 WorkloadHeader {

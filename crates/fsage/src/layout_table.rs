@@ -33,6 +33,14 @@ fn sentence(day: &DayRow) -> Option<String> {
     let files = count(&layout_score::SCORED_FILES).filter(|files| *files > 0)?;
     let broken = count(&pieces::FRAGMENTED_FILES)?;
     let share = percent(Some(broken as f64 / files as f64));
+    let all = count(&files::FILES).filter(|all| *all > files);
+    let of_all = all.map(|all| {
+        format!(
+            "; {} of all files",
+            percent(Some(broken as f64 / all as f64))
+        )
+    });
+    let of_all = of_all.unwrap_or_default();
     let fresh = day.of_control(&pieces::FRAGMENTED_FILES);
     let fresh = fresh.map(|fresh| format!(", of a fresh copy {fresh:.0}"));
     let full = day.value(&files::UTILIZATION);
@@ -43,7 +51,7 @@ fn sentence(day: &DayRow) -> Option<String> {
     });
     let parts = [fresh, full, room].into_iter().flatten();
     Some(format!(
-        "{broken} of {files} files of two blocks or more are in pieces ({share}){}.",
+        "{broken} of {files} files of two blocks or more are in pieces ({share}{of_all}){}.",
         parts.collect::<String>()
     ))
 }
@@ -412,6 +420,7 @@ mod tests {
     fn what_matters_stands_first() {
         let day = DayRow::default()
             .with(&layout_score::SCORED_FILES, 120)
+            .with(&files::FILES, 300)
             .with(&pieces::FRAGMENTED_FILES, 30)
             .with_control(&pieces::FRAGMENTED_FILES, 4)
             .with(&files::UTILIZATION, 0.8)
@@ -419,8 +428,8 @@ mod tests {
         assert_eq!(
             sentence(&day).as_deref(),
             Some(
-                "30 of 120 files of two blocks or more are in pieces (25.0 %), of a fresh copy 4; 80.0 % full, no room \
-                 for an extent of 1 MiB."
+                "30 of 120 files of two blocks or more are in pieces (25.0 %; 10.0 % of all files), of a fresh copy 4; \
+                 80.0 % full, no room for an extent of 1 MiB."
             )
         );
         let little = DayRow::default()

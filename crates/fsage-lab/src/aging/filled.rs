@@ -133,7 +133,7 @@ fn as_lived(
 pub fn roomy(
     workload: &Path,
     given: &[TargetSpec],
-    sized: Vec<TargetSpec>,
+    mut sized: Vec<TargetSpec>,
     ui: &dyn Watch,
 ) -> crate::Result<Vec<TargetSpec>> {
     if workload == Path::new("-") {
@@ -149,7 +149,14 @@ pub fn roomy(
     if free.is_empty() {
         return Ok(sized);
     }
-    let most = most(workload, BLOCK_BYTES, ui)?.bytes as f64;
+    let most = most(workload, BLOCK_BYTES, ui)?;
+    for &at in &free {
+        let inodes = |spec: &TargetSpec| Ok(geometry(spec)?.inodes_total);
+        if let Some(denser) = denser(&given[at], &sized[at], &most, ui, inodes)? {
+            sized[at] = denser;
+        }
+    }
+    let most = most.bytes as f64;
     if rooms.iter().all(|&room| most <= room as f64 * HAS_ROOM) {
         return Ok(sized);
     }
@@ -185,42 +192,60 @@ pub fn roomy(
     Ok(all)
 }
 
-/// The sizes of a target, and the target with as many inodes as files need in the smallest of them, where `mkfs` makes
-/// inodes by bytes and the user does not say how many.
+/// The sizes of a target, and the target with as many inodes as files need in the smallest of them.
 fn with_inodes(
     spec: &TargetSpec,
-    mut fixed: TargetSpec,
+    fixed: TargetSpec,
     most: &Most,
     percents: &[u8],
     ui: &dyn Watch,
 ) -> crate::Result<(TargetSpec, Vec<u64>)> {
+    let in_smallest = |fixed: &TargetSpec| {
+        let sizes = in_shares(fixed, most, percents)?;
+        let smallest = sizes.iter().min().copied().unwrap_or_default();
+        Ok(geometry(&with_size(fixed, smallest))?.inodes_total)
+    };
+    let fixed = denser(spec, &fixed, most, ui, in_smallest)?.unwrap_or(fixed);
+    let sizes = in_shares(&fixed, most, percents)?;
+    Ok((fixed, sizes))
+}
+
+/// A target with as many inodes as the files of a workload need, where `mkfs` makes inodes by bytes, makes too few, and
+/// the user does not say how many.
+fn denser(
+    spec: &TargetSpec,
+    made: &TargetSpec,
+    most: &Most,
+    ui: &dyn Watch,
+    inodes: impl Fn(&TargetSpec) -> crate::Result<u64>,
+) -> crate::Result<Option<TargetSpec>> {
     const KEY: &str = "bytes_per_inode";
     let needed = most.files + most.files / 20;
     let has_key = spec.entry().is_some_and(|entry| {
         let mut keys = entry.keys.iter();
         keys.any(|key| key.name == KEY) && !spec.has(KEY)
     });
-    let fewer = [8192_u64, 4096, 2048, 1024];
-    let mut sizes = in_shares(&fixed, most, percents)?;
+    if !has_key {
+        return Ok(None);
+    }
     let mut denser = None;
-    for bytes in fewer.into_iter().filter(|_| has_key) {
-        let smallest = sizes.iter().min().copied().unwrap_or_default();
-        if geometry(&with_size(&fixed, smallest))?.inodes_total >= needed {
+    for bytes in [8192, 4096, 2048, 1024] {
+        if inodes(denser.as_ref().unwrap_or(made))? >= needed {
             break;
         }
+        let mut spec = made.without(KEY);
         let value = in_units(bytes);
-        fixed = fixed.without(KEY);
-        fixed.options.push((KEY.to_owned(), Some(value.clone())));
-        sizes = in_shares(&fixed, most, percents)?;
-        denser = Some(value);
+        spec.options.push((KEY.to_owned(), Some(value)));
+        denser = Some(spec);
     }
-    if let Some(value) = denser {
+    if let Some(denser) = &denser {
         ui.note(&format!(
-            "{spec}: {KEY}={value}, so that {} files have inodes",
+            "{spec}: {KEY}={}, so that {} files have inodes",
+            denser.value(KEY).unwrap_or_default(),
             most.files
         ));
     }
-    Ok((fixed, sizes))
+    Ok(denser)
 }
 
 /// The sizes of a target in which a workload takes these percentages of the data space.
@@ -385,5 +410,37 @@ mod tests {
             let error = filled(&workload, &specs, &[80], &crate::Unwatched).expect_err(spec);
             assert!(format!("{error:#}").contains(why), "{error:#}");
         }
+    }
+
+    /// An ext4 of 64 MiB has an inode for 4 KiB, as `mke2fs.conf` has it for small ones: 16,384, of which 11 are
+    /// reserved. 20,000 files need one for 2 KiB.
+    #[test]
+    fn small_files_have_inodes() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let workload = folder.path().join("w.ops");
+        let mut lines: Vec<String> = (1..=20_000)
+            .map(|file| format!("create {file} 0 100\n"))
+            .collect();
+        lines.push("day 1\n".to_owned());
+        fsage_durable::write(&workload, lines.concat(), true).expect("a workload");
+        let spec = |text: &str| TargetSpec::parse(text).expect("a target");
+        let roomy = |given: &str, sized: &str| {
+            let roomy = roomy(
+                &workload,
+                &[spec(given)],
+                vec![spec(sized)],
+                &crate::Unwatched,
+            );
+            roomy.expect("sizes")[0].to_string()
+        };
+        assert_eq!(
+            roomy("ext4", "ext4:size=64M"),
+            "ext4:size=64M,bytes_per_inode=2K"
+        );
+        let as_said = roomy(
+            "ext4:bytes_per_inode=4K",
+            "ext4:size=64M,bytes_per_inode=4K",
+        );
+        assert!(as_said.ends_with(",bytes_per_inode=4K"), "{as_said}");
     }
 }

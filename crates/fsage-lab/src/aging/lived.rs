@@ -49,7 +49,7 @@ pub(super) fn live(
         let total = aging.total();
         Some(Lived {
             utilization: utilizations.max_by(f64::total_cmp)?,
-            no_room: total.no_space + total.absent,
+            no_room: total.no_space + total.no_inode + total.absent,
         })
     });
     Ok(lived.collect())

@@ -7,7 +7,7 @@ use crate::benching::flash::FLASH;
 use crate::days::{DayRow, metric_of};
 use crate::error::{Context, bail};
 use crate::experiment::Text;
-use crate::report::is_of_snapshots;
+use crate::report::{is_of_snapshots, is_of_something};
 use clap::ValueEnum;
 use fsage_bench::{Benchmark, benchmarks};
 use fsage_core::keys::nearest;
@@ -355,6 +355,10 @@ impl Rules {
             Some(name) => Rules::named(name),
             None if has_baseline => Rules::named(DEFAULT),
             None if is_of_snapshots(of) => Rules::named(OF_SNAPSHOTS),
+            None if !is_of_something(of) => bail!(
+                "{}: expected a run, an experiment, a snapshot, or a folder with snapshots, and found none",
+                of.display()
+            ),
             None => bail!(
                 "nothing to check by: name rules with --rules FILE, a run to compare with by --baseline OLD, or both"
             ),

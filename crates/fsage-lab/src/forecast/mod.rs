@@ -23,7 +23,7 @@ use crate::aging::{self, bytes_of};
 use crate::compare::Workload;
 use crate::error::{Context, bail};
 use crate::generate::{Output, Source, generate};
-use crate::report::words::{counted, lasting};
+use crate::report::words::{counted, lasting, list};
 use crate::watch::Watch;
 use crate::workload::is_there;
 use fsage_core::size::human;
@@ -200,8 +200,8 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
         Vec::new()
     };
     say_too_small(&target, amount.why && !with_truth, watch);
-    if amount.is_less {
-        watch.note(LESS);
+    if let Some(less) = &amount.less {
+        watch.note(less);
     }
     warn_of_time(&wanted, &observed, past_took, &others, watch);
     let bar = watch.bar_count(
@@ -266,16 +266,12 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
 const USUAL_LIVES: usize = 39;
 /// So many operations take minutes on two cores: what is not asked for is left out where there are more.
 const MANY_OPERATIONS: u64 = 40_000_000;
-/// What is said then.
-const LESS: &str = "These are many operations: without --lives and --why fewer futures are lived, and what drives it \
-                    is not asked.";
-
 /// How much is lived. It depends on the request and on the past, and not on the machine.
 struct Amount {
     lives: usize,
     why: bool,
-    /// Whether it is less than usual.
-    is_less: bool,
+    /// What of it is less than usual, in a sentence; none where nothing is.
+    less: Option<String>,
 }
 
 impl Amount {
@@ -291,10 +287,16 @@ impl Amount {
         let lives = request.lives.unwrap_or(usual);
         let why = request.why.unwrap_or(!is_long(lives));
         let fewer = request.lives.is_none() && lives < USUAL_LIVES;
+        let fewer =
+            fewer.then(|| format!("{lives} futures are lived and not {USUAL_LIVES} (--lives)"));
+        let unasked = request.why.is_none() && !why;
+        let unasked = unasked.then(|| "what drives it is not asked (--why)".to_owned());
+        let less: Vec<String> = fewer.into_iter().chain(unasked).collect();
         Amount {
             lives,
             why,
-            is_less: fewer || request.why.is_none() && !why,
+            less: (!less.is_empty())
+                .then(|| format!("These are many operations: {}.", list(&less))),
         }
     }
 }
@@ -737,35 +739,30 @@ impl Forecast {
             .map(|doubt| format!("In doubt: {doubt}."))
     }
 
-    /// The answer in a sentence: what breaks first.
+    /// The answer in a sentence: what breaks first, and what is broken already.
     pub fn in_short(&self) -> String {
         let already = self.answers.iter().filter(|answer| answer.already);
         let already: Vec<&str> = already.map(|answer| answer.limit.text.as_str()).collect();
-        let already = if already.is_empty() {
-            String::new()
+        let (next, other, behind) = if already.is_empty() {
+            ("first", "no limit", String::new())
         } else {
-            format!("already crossed: {}; ", already.join(", "))
+            let behind = format!(" Crossed already: {}.", already.join(", "));
+            ("next", "no other limit", behind)
         };
         match self.first_crossed().map(|place| &self.answers[place]) {
             Some(answer) => {
                 let when = answer.sentence.split_once(": ");
                 let when = when.map_or(answer.sentence.as_str(), |(_, when)| when);
-                let next = if already.is_empty() { "first" } else { "next" };
                 format!(
-                    "In short, {already}{next} comes {}, {when}",
+                    "In short, {next} comes {}, {when}{behind}",
                     answer.limit.text
                 )
             }
             None if self.answers.iter().all(|answer| answer.already) => {
-                format!("In short, {}.", already.trim_end_matches("; "))
+                format!("In short, crossed already: {}.", already.join(", "))
             }
             None => format!(
-                "In short, {already}{} is crossed within {} in any of {} lives.",
-                if already.is_empty() {
-                    "no limit"
-                } else {
-                    "no other limit"
-                },
+                "In short, {other} is crossed within {} in any of {} lives.{behind}",
                 counted(self.horizon_days, "day"),
                 self.lives
             ),

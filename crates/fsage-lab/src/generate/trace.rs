@@ -57,8 +57,8 @@ pub struct TraceOptions {
     /// Move each copy but the first by 0 to this many days, at random [default: 0].
     #[arg(long, value_name = "DAYS", requires = "clones")]
     pub stagger: Option<u64>,
-    /// Seed of the days by which copies are moved [default: 1].
-    #[arg(long, value_name = "SEED", requires = "clones")]
+    /// Seed of the days by which copies are moved, or of the sizes that `--vary` draws [default: 1].
+    #[arg(long, value_name = "SEED")]
     pub seed: Option<u64>,
     /// The trace again and again, so many times, each in a directory of its own: a nightly build, an installation.
     #[arg(long, value_name = "N", conflicts_with = "clones")]
@@ -70,6 +70,9 @@ pub struct TraceOptions {
     /// Repetitions that stay: the oldest is removed when another begins [default: 1].
     #[arg(long, value_name = "N", requires = "repeat", value_parser = clap::value_parser!(u64).range(1..))]
     pub keep: Option<u64>,
+    /// Draw other sizes in every repetition but the first: each file up to so many percent smaller or larger.
+    #[arg(long, value_name = "PERCENT", requires = "repeat", value_parser = clap::value_parser!(u32).range(1..=90))]
+    pub vary: Option<u32>,
 }
 
 /// The longest time within which writes are merged: a day.
@@ -89,6 +92,15 @@ impl TraceOptions {
         if self.clones.is_some() && self.repeat.is_some() {
             bail!("clones and repeat: expected one of them");
         }
+        if self
+            .vary
+            .is_some_and(|percent| !(1..=90).contains(&percent))
+        {
+            bail!("vary: expected 1 to 90 percent");
+        }
+        if self.seed.is_some() && self.clones.is_none() && self.vary.is_none() {
+            bail!("seed: nothing is drawn without clones or vary");
+        }
         Ok(())
     }
 
@@ -97,7 +109,8 @@ impl TraceOptions {
         match (self.repeat, self.clones) {
             (Some(count), _) => {
                 let (every, keep) = (self.every.unwrap_or(1), self.keep.unwrap_or(1));
-                Some(Clones::repeated(count, every, keep))
+                let (vary, seed) = (self.vary.unwrap_or(0), self.seed.unwrap_or(1));
+                Some(Clones::repeated(count, every, keep).varied(vary, seed))
             }
             (None, Some(count)) => {
                 let (stagger, seed) = (self.stagger.unwrap_or(0), self.seed.unwrap_or(1));
@@ -209,6 +222,12 @@ pub fn run(
     };
     drop(logs);
     drop(inputs);
+    if args.repeat.is_some_and(|rounds| rounds > 1) && args.vary.is_none() {
+        ui.warn(
+            "all rounds have files of the same sizes, so that each fits where an older one was, and little ages: \
+             --vary 10 draws other sizes",
+        );
+    }
     for bad in &trace.first_bad {
         ui.warn(&bad.to_string());
     }
@@ -253,6 +272,7 @@ fn parameters(kind: &Kind<'_>, names: &[String], args: &TraceOptions) -> Value {
         "repeat": args.repeat,
         "every_days": args.every,
         "keep": args.keep,
+        "vary_percent": args.vary,
     })
 }
 

@@ -141,6 +141,12 @@ pub fn write_several(
     } else {
         let odd = |path: &&PathBuf| !sides::is_run(path) && !nights::is_there(path);
         match of.iter().find(odd) {
+            Some(odd) if Experiment::is_experiment(odd) => bail!(
+                "{}: an experiment has a page of its own, and none beside others; `fsage check {} --baseline OTHER` \
+                 compares two, life by life",
+                odd.display(),
+                odd.display()
+            ),
             Some(odd) => bail!(
                 "{}: neither a run, which `fsage age ... -o RUN` makes, nor a snapshot, which `fsage snapshot` makes",
                 odd.display()
@@ -162,6 +168,11 @@ pub fn write_several(
 /// Whether a path is a snapshot, or a folder with some, and no run.
 pub fn is_of_snapshots(path: &Path) -> bool {
     !Experiment::is_experiment(path) && !sides::is_run(path) && nights::is_there(path)
+}
+
+/// Whether a path is a run, an experiment, or snapshots.
+pub(crate) fn is_of_something(path: &Path) -> bool {
+    Experiment::is_experiment(path) || sides::is_run(path) || nights::is_there(path)
 }
 
 fn write_page(

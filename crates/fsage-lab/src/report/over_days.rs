@@ -56,7 +56,7 @@ pub fn sentences(group: &Group) -> impl Iterator<Item = String> {
             let low = if least.0 == first.0 || least.0 == last.0 {
                 String::new()
             } else {
-                format!(", at least {:.2} times on day {}", least.1.mean, least.0)
+                format!(", least on day {} ({:.2} times)", least.0, least.1.mean)
             };
             Some(format!(
                 "{} {:.2} times as fast on day {} and {:.2} times on day {}{low}",
@@ -213,7 +213,7 @@ mod tests {
             sentences(&group).collect::<Vec<_>>(),
             [
                 "Over the days, read-tree read beside a fresh copy of the files of the day: ext4 1.00 times as fast on \
-                 day 1 and 0.95 times on day 3, at least 0.90 times on day 2, xfs as fast on every day and ffs 1.01 to \
+                 day 1 and 0.95 times on day 3, least on day 2 (0.90 times), xfs as fast on every day and ffs 1.01 to \
                  1.02 times as fast on every day."
             ]
         );

@@ -2,6 +2,7 @@
 
 use super::left::Left;
 use super::part::Part;
+use super::varied::Varied;
 use super::{Clones, ClonesError, Shift, makes_group};
 use crate::date::DAY_NS;
 use fsage_core::{DirId, Event, EventSource, FileId, IdMut, Op, Origin, Rng, TQuality};
@@ -27,6 +28,8 @@ pub(super) struct Copied<S> {
     /// What is to be removed later, if anything is; and after how many days.
     left: Option<Left>,
     stays_days: u64,
+    /// What draws other sizes, if anything does.
+    varied: Option<Varied>,
     /// The workload has made a directory 0 of its own. Copies are renumbered as they are read, without a look at what
     /// fits: whoever replays them decides that, by the same rules as for the workload.
     zero_is_made: bool,
@@ -85,8 +88,14 @@ impl<S: EventSource> Copied<S> {
             t_ns: None,
             left: matches!(clones.shift, Shift::Every { .. }).then(Left::default),
             stays_days: match clones.shift {
-                Shift::Every { days, keep } => days.saturating_mul(keep),
+                Shift::Every { days, keep, .. } => days.saturating_mul(keep),
                 Shift::Days { .. } | Shift::WithinDay => 0,
+            },
+            varied: match clones.shift {
+                Shift::Every { vary_percent, .. } if vary_percent > 0 && index > 0 => {
+                    Some(Varied::new(clones.seed, index, vary_percent))
+                }
+                _ => None,
             },
             zero_is_made: false,
         })
@@ -169,6 +178,9 @@ impl<S: EventSource> Copied<S> {
                 continue;
             }
             event.t_ns = Some(moved);
+            if let Some(varied) = &mut self.varied {
+                event.op = varied.vary(event.op);
+            }
             event.op = self.renumber(event.op)?;
             if let Some(left) = &mut self.left {
                 left.observe(&event.op);

@@ -271,3 +271,93 @@ fn a_round_that_is_not_over_is_not_removed() {
         ));
     }
 }
+
+/// What was recorded as one range of a file stays one, and a round is as large as its files are in it.
+#[test]
+fn rounds_of_other_sizes_do_the_same_within_each_file() {
+    let file = FileId(0);
+    let mut trace = vec![
+        create(0, 0, 1000).at(S),
+        Event::new(Op::Append { file, bytes: 500 }).at(2 * S),
+        Event::new(Op::Write {
+            file,
+            offset: 1500,
+            bytes: 300,
+        })
+        .at(3 * S),
+        Event::new(Op::Overwrite {
+            file,
+            range: Some((1000, 800)),
+        })
+        .at(4 * S),
+        create(1, 0, 1).at(5 * S),
+    ];
+    trace.extend((2..40).map(|id| create(id, 0, 1000).at(6 * S)));
+    let rounds = 3;
+    let varied = |seed| {
+        clone(Clones::repeated(rounds, 1, rounds).varied(10, seed), &trace)
+            .unwrap()
+            .0
+    };
+    let ops = |seed, round: u64| -> Vec<Op> {
+        let of_round = varied(seed)
+            .into_iter()
+            .map(|event| event.op)
+            .filter(|op| match *op {
+                Op::Create { file, .. }
+                | Op::Append { file, .. }
+                | Op::Write { file, .. }
+                | Op::Overwrite { file, .. } => file.0 % rounds == round,
+                _ => false,
+            });
+        of_round.collect()
+    };
+    let sizes = |seed, round| -> Vec<u64> {
+        let made = ops(seed, round).into_iter().filter_map(|op| match op {
+            Op::Create { bytes, .. } => Some(bytes),
+            _ => None,
+        });
+        made.collect()
+    };
+    // The first round is the recorded one.
+    assert!(sizes(1, 0)[2..].iter().all(|&bytes| bytes == 1000));
+    for round in 1..rounds {
+        let [
+            Op::Create { bytes: first, .. },
+            Op::Append { bytes: second, .. },
+            Op::Write {
+                offset,
+                bytes: third,
+                ..
+            },
+            Op::Overwrite {
+                range: Some((from, over)),
+                ..
+            },
+            Op::Create { bytes: one, .. },
+            ..,
+        ] = ops(1, round)[..]
+        else {
+            panic!("{:?}", ops(1, round))
+        };
+        assert_eq!(
+            (offset, from, over),
+            (first + second, first, second + third)
+        );
+        assert!(
+            (1620..=1980).contains(&(offset + third)),
+            "{offset} {third}"
+        );
+        assert_eq!(one, 1, "a byte stays one");
+        let drawn = &sizes(1, round)[2..];
+        assert!(
+            drawn.iter().all(|bytes| (900..=1100).contains(bytes)),
+            "{drawn:?}"
+        );
+        let (least, most) = (drawn.iter().min(), drawn.iter().max());
+        assert!(least < Some(&930) && most > Some(&1070), "{drawn:?}");
+    }
+    assert_ne!(sizes(1, 1), sizes(1, 2));
+    assert_ne!(sizes(1, 1), sizes(2, 1));
+    assert_eq!(varied(1), varied(1));
+}

@@ -149,8 +149,9 @@ fn why(served: &Served) -> String {
         .collect();
     let takes = match served.by.first() {
         Some((name, _)) if name == "CR_GOAL_LEN_SLOW" => {
-            " CR_GOAL_LEN_SLOW takes the best piece of any group with as many free blocks as are asked for, however \
-             scattered, where stricter criteria found none."
+            " CR_GOAL_LEN_SLOW goes, from the goal's group on, over groups with as many free blocks as are asked for, \
+             however scattered. It takes the best of the first 200 pieces (mb_max_to_scan), where none suffices, so \
+             that a longer run farther on is not seen."
         }
         Some((name, _)) if name == "CR_ANY_FREE" => {
             " CR_ANY_FREE takes any free blocks, where no group has as many as are asked for."

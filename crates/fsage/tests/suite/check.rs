@@ -349,6 +349,7 @@ fn what_rules_and_folders_lack_is_said() {
     let (_folder, at) = folder();
     fs::write(at.join("w.ops"), "create 1 0 5\nday 1\n").expect("a file");
     fsage(&at, "age w.ops --on ffs:preset=tiny -o run", 0);
+    fs::create_dir(at.join("empty")).expect("a folder");
     rules(
         &at,
         "[targets]\n'ext4' = 'xfs'\n[[rule]]\nmetric = 'files'\nmin = 1\n",
@@ -359,6 +360,7 @@ fn what_rules_and_folders_lack_is_said() {
             "[targets]: the run has no target `ext4`",
         ),
         ("check run", "nothing to check by"),
+        ("check empty", "empty: expected a run"),
         ("check run --rules regresion", "did you mean `regression`?"), // typos: ignore
         (
             "check run --rules none.toml",

@@ -1,24 +1,36 @@
-//! What the verdict rests on: the assumptions of the preset that made the workload.
+//! What the verdict rests on: the assumptions of the preset that made the workload, or the sameness of its rounds.
 
 use super::finding;
 use crate::report::subject::Group;
 use fsage_report::{Finding, Tone};
 use fsage_workload::preset::Preset;
 
-/// What the header of a workload says of the preset that made it.
+/// What the header of a workload says of how it was made.
 #[derive(serde::Deserialize)]
 struct MadeBy {
-    profile: String,
+    /// Of a preset.
+    profile: Option<String>,
+    /// Of a trace: how often it is played, and by how much sizes differ then.
+    repeat: Option<u64>,
+    vary_percent: Option<u32>,
 }
 
-/// That the verdict is one of the preset's life, and what that is; none of other workloads.
+/// That the verdict is one of the preset's life, and what that is, or of a trace that was repeated to the byte; none of
+/// other workloads.
 pub fn sentence(group: &Group) -> Option<Finding> {
     let generator = group.workload.as_ref()?.generator.as_deref()?;
-    let MadeBy { profile } = serde_json::from_str(generator).ok()?;
-    let preset = Preset::named(&profile)?;
-    let text = format!(
-        "Holds for the preset {profile}: {}. `fsage generate profile --show {profile}` has all that it assumes.",
-        preset.summary
-    );
+    let made: MadeBy = serde_json::from_str(generator).ok()?;
+    let text = match (made.profile, made.repeat) {
+        (Some(profile), _) => format!(
+            "Holds for the preset {profile}: {}. `fsage generate profile --show {profile}` has all that it assumes.",
+            Preset::named(&profile)?.summary
+        ),
+        (None, Some(rounds @ 2..)) if made.vary_percent.is_none() => format!(
+            "Holds for {rounds} rounds that are alike to the byte: each fits where an older one was, so that both the \
+             loss and the order of targets may be other where sizes vary. `fsage generate ... --repeat {rounds} --vary \
+             10` draws them, another --seed other ones."
+        ),
+        _ => return None,
+    };
     Some(finding(text, Tone::Neutral, "decay"))
 }

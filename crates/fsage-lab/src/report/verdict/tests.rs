@@ -588,14 +588,14 @@ fn a_disk_too_small_for_a_mebibyte_lost_no_room_to_age() {
 /// A verdict over a preset is one of what the preset assumes; a workload that was made otherwise assumes nothing.
 #[test]
 fn what_the_preset_assumes_is_said_once() {
-    let said = |profile: &str| {
+    let holds = |generator: &str| {
         let group = Group {
             subjects: vec![one("a", &[0.9], None), one("b", &[0.8], None)],
             workload: Some(WorkloadFacts {
                 file: "w.parquet".to_owned(),
                 path: None,
                 blake3: None,
-                generator: Some(format!(r#"{{"name":"profile","profile":"{profile}"}}"#)),
+                generator: Some(generator.to_owned()),
                 seed: Some(1),
                 source: None,
                 origins: Vec::new(),
@@ -606,6 +606,7 @@ fn what_the_preset_assumes_is_said_once() {
         all.filter(|text| text.starts_with("Holds for"))
             .collect::<Vec<_>>()
     };
+    let said = |profile: &str| holds(&format!(r#"{{"name":"profile","profile":"{profile}"}}"#));
     let [text] = &said("mail-spool")[..] else {
         panic!("one sentence")
     };
@@ -614,6 +615,15 @@ fn what_the_preset_assumes_is_said_once() {
         "{text}"
     );
     assert!(said("mine.toml").is_empty());
+    assert!(holds(r#"{"name":"strace","repeat":365,"vary_percent":10}"#).is_empty());
+    assert!(holds(r#"{"name":"strace","repeat":null}"#).is_empty());
+    let [alike] = &holds(r#"{"name":"strace","repeat":365}"#)[..] else {
+        panic!("one sentence")
+    };
+    assert!(
+        alike.contains("365 rounds") && alike.contains("--vary 10"),
+        "{alike}"
+    );
 }
 
 /// Where there is always room hardly anything ages, which the page says before it says anything else.

@@ -10,6 +10,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 pub fn open(path: &Path, options: Options) -> Directory {
     let volume = PlainDirectory::open(path).expect("an empty directory");
@@ -167,7 +168,18 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        let done = Command::new("umount").arg(&self.path).status();
-        assert!(done.is_ok_and(|status| status.success()) || std::thread::panicking());
+        // A child that another test has forked holds our open files until it becomes its program.
+        let done = (0..100).any(|again| {
+            if again > 0 {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            let done = Command::new("umount").arg(&self.path).output();
+            done.is_ok_and(|output| output.status.success())
+        });
+        assert!(
+            done || std::thread::panicking(),
+            "{}: cannot be unmounted",
+            self.path.display()
+        );
     }
 }
