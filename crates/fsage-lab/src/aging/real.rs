@@ -312,8 +312,8 @@ pub struct Ended {
     pub warnings: Vec<String>,
 }
 
-/// The sizes of a target's file system, for its snapshots.
-pub fn known_sizes(real: &Real, spec: &TargetSpec, folder: &Path) -> crate::Result<SnapshotInfo> {
+/// The sizes of a target's file system, for its snapshot.
+fn known_sizes(real: &Real, spec: &TargetSpec, folder: &Path) -> crate::Result<SnapshotInfo> {
     let Some(place) = spec.real()?.map(|real| real.place) else {
         bail!("`{spec}` is no real file system");
     };
@@ -322,7 +322,7 @@ pub fn known_sizes(real: &Real, spec: &TargetSpec, folder: &Path) -> crate::Resu
 }
 
 /// Where the image of a target is, if it is one.
-fn image_of(place: &Place, folder: &Path) -> Option<PathBuf> {
+pub(crate) fn image_of(place: &Place, folder: &Path) -> Option<PathBuf> {
     match place {
         Place::Loop(options) => Some(options.image_in(folder)),
         Place::Dir(_) => None,

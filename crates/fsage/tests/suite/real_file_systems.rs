@@ -6,6 +6,7 @@
 
 use crate::real;
 use crate::real::{RealFs, fsage, fsage_json, linux_vectors, skip};
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
@@ -281,4 +282,57 @@ fn what_is_no_place_for_a_replay_is_refused() {
         std::fs::read(at.join("full/mine")).expect("still there"),
         b"precious"
     );
+}
+
+/// A night that a run kept says how large its file system is and how it lies, as the end of the run does: a model
+/// begins with it.
+#[test]
+fn a_model_begins_with_a_night_of_a_real_run() {
+    if let Err(why) = RealFs::usable("ext4") {
+        return skip("a_model_begins_with_a_night_of_a_real_run", &why);
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let files: Vec<String> = (1..300)
+        .map(|file| format!("create {file} 0 {}\n", file * 700))
+        .collect();
+    let script = format!("{}day 1\ndelete 7\nday 2\n", files.concat());
+    fs::write(at.join("w.ops"), script).expect("a script");
+    fs::write(at.join("more.ops"), "create 1 0 5000\nday 1\n").expect("a script");
+    let on = "loop:ext4,size=600M";
+    fsage(
+        at,
+        &[
+            "age",
+            "w.ops",
+            "--on",
+            on,
+            "--snapshots",
+            "1",
+            "--no-control",
+            "-o",
+            "run",
+        ],
+    );
+    let run = real::target_folder(at, "run");
+    for night in ["snapshots/day-00000.parquet", "final.parquet"] {
+        let from = format!("ext4:from={}", run.join(night).display());
+        fsage(
+            at,
+            &[
+                "age",
+                "more.ops",
+                "--on",
+                &from,
+                "--no-control",
+                "--force",
+                "-o",
+                "on",
+            ],
+        );
+        let on = fsage_json(at, &["measure", "on", "--json"]);
+        let files = &on["targets"][0]["days"][0]["files"];
+        let deleted = u64::from(night == "final.parquet");
+        assert_eq!(files.as_u64(), Some(300 - deleted), "{night}");
+    }
 }
