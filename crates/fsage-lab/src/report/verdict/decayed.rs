@@ -1,8 +1,9 @@
 //! Which target decayed least.
 
 use super::{Lost, Ranking, Since, UNDONE, alike, finding, no_difference};
-use crate::report::subject::Subject;
-use crate::report::words::percent;
+use crate::days::DayRow;
+use crate::report::subject::{Life, Over, Subject};
+use crate::report::words::{list, percent};
 use fsage_report::{Finding, Tone};
 
 /// The share of the operations that a target did not do.
@@ -65,6 +66,39 @@ pub fn sentence(ranking: &Ranking<'_>) -> Option<Finding> {
         _ => Tone::Neutral,
     };
     Some(finding(text, tone, "decay"))
+}
+
+/// A life of fewer days says nothing of where it leads.
+const LEAST_DAYS: usize = 12;
+/// What is lost between two tenths of a life, from which on it is still falling.
+const STILL_FALLS: f64 = 0.02;
+
+/// That targets still lost when their lives ended: between the tenth before the last third of their days and the last
+/// one. None where all are level.
+pub fn still(ranking: &Ranking<'_>) -> Option<Finding> {
+    let tenth = |life: &Life, from: usize| {
+        let (all, days) = (life.days.len(), &life.days);
+        let days = days.get(all * from / 10..all * (from + 1) / 10)?;
+        let scores = days.iter().filter_map(DayRow::score);
+        Over::of(scores).map(|over| over.mean)
+    };
+    let lost = |life: &Life| {
+        let is_long = life.days.len() >= LEAST_DAYS;
+        is_long.then(|| Some(tenth(life, 6)? - tenth(life, 9)?))?
+    };
+    let falling = ranking.scored.iter().filter_map(|s| {
+        let lost = s.subject.over(lost)?.mean;
+        (lost >= STILL_FALLS).then(|| format!("{} lost {}", s.subject.name, points(lost)))
+    });
+    let falling: Vec<String> = falling.collect();
+    (!falling.is_empty()).then(|| {
+        let text = format!(
+            "Not level yet: in the last third of the days {}. A longer life says where that ends (--days \
+             of a preset).",
+            list(&falling)
+        );
+        finding(text, Tone::Neutral, "decay")
+    })
 }
 
 /// The one between, where there are three and no two are named as alike.

@@ -77,6 +77,7 @@ pub fn findings(group: &Group) -> Vec<Finding> {
             } else {
                 findings.extend(ranking.ends());
                 findings.extend(decayed::sentence(&ranking));
+                findings.extend(decayed::still(&ranking));
                 findings.extend(why::sentence(&ranking));
             }
         }

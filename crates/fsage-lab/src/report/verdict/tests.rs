@@ -626,6 +626,29 @@ fn what_the_preset_assumes_is_said_once() {
     );
 }
 
+/// By hand: of twenty days the tenth before the last third is days 13 and 14, the last one days 19 and 20.
+#[test]
+fn a_curve_that_still_falls_is_not_level() {
+    let falling: Vec<f64> = (0..20).map(|day| 0.9 - 0.01 * f64::from(day)).collect();
+    let mut level = falling.clone();
+    level[12..].fill(0.78);
+    let said = said(vec![
+        one("a", &falling, Some(0.95)),
+        one("b", &level, Some(0.95)),
+    ]);
+    let still: Vec<&String> = said
+        .iter()
+        .filter(|text| text.starts_with("Not level"))
+        .collect();
+    assert_eq!(
+        still,
+        [
+            "Not level yet: in the last third of the days a lost 6.0 points. A longer life says where that ends \
+          (--days of a preset)."
+        ]
+    );
+}
+
 /// Where there is always room hardly anything ages, which the page says before it says anything else.
 #[test]
 fn a_nearly_empty_file_system_is_named() {
