@@ -53,6 +53,10 @@ pub fn observe(
     };
     let mut open = false;
     while let Some(mut event) = source.next_event().map_err(crate::error::boxed)? {
+        // What writes back by time goes by the same clock as wherever a workload is aged.
+        if let Some(t_ns) = event.t_ns.filter(|_| event.op != Op::Day) {
+            fs.set_time(t_ns);
+        }
         event.t_ns = event.t_ns.map(|t| stamps.time_of(t));
         match event.op {
             Op::Day => {
@@ -230,4 +234,49 @@ pub fn week_of_profiles(truth: &Truth) -> (Vec<Profile>, u64) {
     pool.retain(|profile| (first..first + WEEK).contains(&profile.day));
     let a_day = pool.len() as f64 / f64::from(WEEK.min(days).max(1));
     (pool, a_day.round() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fsage_core::{DirId, FileId};
+
+    /// Two files that grow in turn, so slowly that each piece is on disk before the next one comes, are in pieces; they
+    /// would not be if all of a day were written back at once.
+    #[test]
+    fn the_truth_lives_by_the_clock_as_an_aging_does() {
+        const MINUTE: i64 = 60_000_000_000;
+        let dir = DirId::ROOT;
+        let mut events: Vec<Event> = (1..=2)
+            .map(|file| {
+                Event::new(Op::Create {
+                    file: FileId(file),
+                    dir,
+                    bytes: 4096,
+                })
+            })
+            .collect();
+        let grow = (0..200).map(|step| FileId(1 + step % 2));
+        events.extend(grow.map(|file| {
+            Event::new(Op::Append {
+                file,
+                bytes: 20_000,
+            })
+        }));
+        for (event, minute) in events.iter_mut().zip(1..) {
+            event.t_ns = Some(minute * MINUTE);
+        }
+        events.push(Event::day("1").at(300 * MINUTE));
+        let spec = TargetSpec::parse("ext4:size=300M,regime=default").expect("a target");
+        let Ok(Target::Model(fs)) = Target::make(&spec) else {
+            panic!("a model");
+        };
+        let mut source = EventsInMemory::new(events.clone());
+        let truth = observe(&mut source, fs, &mut || Ok(())).expect("a truth");
+        let mut agings = [Aging::new(Target::make(&spec).expect("a model"), false)];
+        replay(&mut EventsInMemory::new(events), &mut agings, 1, |_| true).expect("an aging");
+        let aged = agings[0].days()[0].measures.layout();
+        assert_eq!(truth.days[0].layout(), aged);
+        assert!(aged.value() < 0.95, "{aged:?}");
+    }
 }

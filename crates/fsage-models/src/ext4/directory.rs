@@ -123,7 +123,7 @@ impl Ext4 {
             appended
         });
         self.dirs[dir as usize].entries = entries;
-        if self.emitted.is_on()
+        if self.notes_blocks()
             && let Some((block, _)) = self.dirs[dir as usize].entries.find(key, inode)
         {
             self.changed_directory(dir, block);

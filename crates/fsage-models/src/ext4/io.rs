@@ -54,7 +54,7 @@ impl Ext4 {
 
     /// Whether anybody asks which blocks change: a host, or the limit of a transaction.
     #[inline]
-    fn notes_blocks(&self) -> bool {
+    pub(super) fn notes_blocks(&self) -> bool {
         self.emitted.is_on() || self.clock.is_some()
     }
 

@@ -1,6 +1,7 @@
 //! Regime `default`: what happens by the clock, and what a seed decides. Expected times: those of the kernel
 //! (`commit=5`, `vm.dirty_expire_centisecs` and `vm.dirty_writeback_centisecs`; docs/spec/ext4.md, section 32).
 
+use fsage_core::io::Hosted;
 use fsage_core::{DirId, FileId, FileSystem, Op, Outcome};
 use fsage_models::ext4::{Ext4, Params};
 
@@ -107,4 +108,30 @@ fn a_seed_decides_which_processor_places_small_files() {
     assert_ne!(one, small_files("seed=2,cpus=4"));
     // With one processor there is nothing to decide.
     assert_eq!(small_files("seed=1,cpus=1"), small_files("seed=2,cpus=1"));
+}
+
+/// A new name changes a block of its directory, which is part of the transaction whether or not anybody follows: 500
+/// directories in a journal of 1024 blocks, of which a transaction may fill a third.
+#[test]
+fn new_names_fill_a_transaction() {
+    let (mut alone, mut followed) = (made("seed=1"), made("seed=1"));
+    followed.emit_to_follower();
+    for fs in [&mut alone, &mut followed] {
+        for dir in 1..=500 {
+            let dir = DirId(dir);
+            apply(fs, 1, &Op::Mkdir { dir, parent: None });
+        }
+        apply(fs, 1, &create(1000, 100_000));
+        apply(fs, 2, &Op::Sync);
+        // Commits count that give blocks back.
+        let before = fs.commits();
+        let file = FileId(1000);
+        apply(fs, 3, &Op::Delete { file });
+        for file in 1..=500 {
+            let (file, dir) = (FileId(file), DirId(file));
+            let bytes = 0;
+            apply(fs, 3, &Op::Create { file, dir, bytes });
+        }
+        assert_eq!(fs.commits(), before + 1);
+    }
 }
