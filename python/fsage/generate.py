@@ -164,7 +164,7 @@ def strace(
     ``logs``: Logs, in the order of time; may be compressed with gzip or zstd; `-` is standard input
     ``roots``: Only files below this directory; may be given several times [default: all but /proc, /sys, /dev]
     ``trace``: further options: only_new, merge_ms, utc_offset, profiles, profile_source, window, keep_appends,
-        clones, stagger, seed, repeat, every, keep
+        clones, stagger, seed, repeat, every, keep, vary
     """
     options = {
         "logs": logs,
@@ -188,7 +188,7 @@ def nfsdump(
     ``logs``: Traces, in the order of time; may be compressed with gzip or zstd; `-` is standard input
     ``guess``: Where a removed name is not known, take the file that had the name last
     ``trace``: further options: only_new, merge_ms, utc_offset, profiles, profile_source, window, keep_appends,
-        clones, stagger, seed, repeat, every, keep
+        clones, stagger, seed, repeat, every, keep, vary
     """
     options = {
         "logs": logs,
@@ -212,7 +212,7 @@ def oplog(
     ``log``: The log; may be compressed with gzip or zstd; `-` is standard input
     ``roots``: Only files below this directory; may be given several times [default: all]
     ``trace``: further options: only_new, merge_ms, utc_offset, profiles, profile_source, window, keep_appends,
-        clones, stagger, seed, repeat, every, keep
+        clones, stagger, seed, repeat, every, keep, vary
     """
     options = {
         "log": log,
