@@ -138,9 +138,8 @@ fn why_better(outcome: &Outcome) -> Option<String> {
         whys.push("that does not explain it");
     }
     Some(format!(
-        "{}, {} more without treatment: {}. It was {} full and is {}, without what files keep \
-         behind their ends; it held {} of {} in the mean and holds {} of \
-         {}: {}.",
+        "{}, {} more without treatment: {}. It was {} full and is {}, without what files keep behind \
+         their ends; it held {} of {} in the mean and holds {} of {}: {}.",
         outcome.target,
         counted(outcome.days_more, "day"),
         better.join(", "),

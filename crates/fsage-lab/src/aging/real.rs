@@ -312,17 +312,21 @@ pub struct Ended {
     pub warnings: Vec<String>,
 }
 
-/// The sizes of a target's file system, for its snapshot.
-fn known_sizes(real: &Real, spec: &TargetSpec, folder: &Path) -> crate::Result<SnapshotInfo> {
+/// The sizes of a target's mounted file system, for its snapshots.
+pub fn known_sizes(
+    root: BorrowedFd<'_>,
+    spec: &TargetSpec,
+    folder: &Path,
+) -> crate::Result<SnapshotInfo> {
     let Some(place) = spec.real()?.map(|real| real.place) else {
         bail!("`{spec}` is no real file system");
     };
     let image = image_of(&place, folder);
-    Ok(sizes(real.directory().root(), &place, image.as_deref()))
+    Ok(sizes(root, &place, image.as_deref()))
 }
 
 /// Where the image of a target is, if it is one.
-pub(crate) fn image_of(place: &Place, folder: &Path) -> Option<PathBuf> {
+fn image_of(place: &Place, folder: &Path) -> Option<PathBuf> {
     match place {
         Place::Loop(options) => Some(options.image_in(folder)),
         Place::Dir(_) => None,
@@ -349,7 +353,7 @@ pub fn end(
     let Some(real_spec) = spec.real()? else {
         bail!("`{spec}` is no real file system");
     };
-    let known = known_sizes(&real, spec, folder)?;
+    let known = known_sizes(real.directory().root(), spec, folder)?;
     let directory = real.into_directory();
     tree_table::write(&folder.join("tree.parquet"), &directory.expected())?;
     let path = folder.join("final.parquet");

@@ -4,7 +4,6 @@
 //! the folder `snapshots`, so that those before an interruption stay; commands that take a series take the folder.
 
 use super::real;
-use crate::error::bail;
 use fsage_core::SnapshotSink;
 use fsage_core::snapshot::Inode;
 use fsage_data::snapshot::{Form, SnapshotOutput};
@@ -39,16 +38,12 @@ pub fn take(
         aging.take_snapshots(every_days, epoch_ns, series.taker());
         return Ok(Some(series));
     };
-    let Some(place) = spec.real()?.map(|real| real.place) else {
-        bail!("`{spec}` is no real file system");
-    };
-    let image = real::image_of(&place, folder);
-    let (folder, target) = (folder.join(FOLDER), spec.clone());
-    make_folders(&folder)?;
+    let (folder, target) = (folder.to_owned(), spec.clone());
+    make_folders(&folder.join(FOLDER))?;
     let take = move |day: u32, taken_at_ns: i64, root: std::os::fd::BorrowedFd<'_>| {
-        let path = folder.join(format!("day-{day:05}.parquet"));
+        let path = folder.join(FOLDER).join(format!("day-{day:05}.parquet"));
         // Day by day: the image has its name and its superblock only once the target is at work.
-        let known = real::sizes(root, &place, image.as_deref());
+        let known = real::known_sizes(root, &target, &folder)?;
         real::store_snapshot(root, &path, &target, (day, taken_at_ns), &known).map_err(Into::into)
     };
     aging.take_real_snapshots(every_days, epoch_ns, Box::new(take));

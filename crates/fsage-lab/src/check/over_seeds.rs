@@ -26,9 +26,9 @@ pub fn verdicts(rules: &[Rule], pairs: &[Pair<'_>]) -> Vec<Verdict> {
     }
     let mut verdicts = Vec::new();
     for group in &groups {
+        let cells = cells(group[0], pairs);
         let asked = rules.iter();
-        let asked = asked
-            .filter(|rule| rule.is_over(cells(group[0], pairs)) && rule.is_about(group[0].new));
+        let asked = asked.filter(|rule| rule.is_over(cells) && rule.is_about(group[0].new));
         verdicts.extend(asked.filter_map(|rule| verdict(rule, group)));
     }
     verdicts
@@ -36,11 +36,14 @@ pub fn verdicts(rules: &[Rule], pairs: &[Pair<'_>]) -> Vec<Verdict> {
 
 /// How many cells of an experiment differ from this one in seed and repetition alone, itself included.
 pub fn cells(pair: &Pair<'_>, pairs: &[Pair<'_>]) -> usize {
-    let of = |pair: &Pair<'_>| (pair.new.life.clone(), pair.new.spec.clone());
-    match pair.new.life {
-        Some(_) => pairs.iter().filter(|other| of(other) == of(pair)).count(),
-        None => 1,
+    if pair.new.life.is_none() {
+        return 1;
     }
+    let of = pair.new;
+    let alike = pairs.iter().map(|pair| pair.new);
+    alike
+        .filter(|new| new.life == of.life && new.spec == of.spec)
+        .count()
 }
 
 /// What a rule looks at in one life, and the same of the baseline's.

@@ -266,6 +266,7 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
 const USUAL_LIVES: usize = 39;
 /// So many operations take minutes on two cores: what is not asked for is left out where there are more.
 const MANY_OPERATIONS: u64 = 40_000_000;
+
 /// How much is lived. It depends on the request and on the past, and not on the machine.
 struct Amount {
     lives: usize,
