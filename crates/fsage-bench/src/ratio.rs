@@ -90,6 +90,20 @@ impl Repeated {
         Repeated::apart(one.firsts(), other.firsts(), one.better)
     }
 
+    /// The second of one beside the second of another, in the same way.
+    pub fn seconds_of(one: &Repeated, other: &Repeated) -> Repeated {
+        Repeated::firsts_of(&one.turned(), &other.turned())
+    }
+
+    /// The second beside the first.
+    fn turned(&self) -> Repeated {
+        let sides = match &self.sides {
+            Sides::InPairs(pairs) => Sides::InPairs(pairs.iter().map(|(a, b)| (*b, *a)).collect()),
+            Sides::Apart(firsts, seconds) => Sides::Apart(seconds.clone(), firsts.clone()),
+        };
+        Repeated { sides, ..*self }
+    }
+
     fn count(&self) -> usize {
         match &self.sides {
             Sides::InPairs(pairs) => pairs.len(),

@@ -572,12 +572,15 @@ impl Line {
         self.states.get(&state)?.layout_score
     }
 
-    /// The aged file system beside another one in the same case, where both have a control.
-    pub fn beside(&self, other: &Line) -> Option<Repeated> {
-        Some(Repeated::firsts_of(
-            self.repeated.as_ref()?,
-            other.repeated.as_ref()?,
-        ))
+    /// One aged file system, or the control of one, beside that of another in the same case; none where one of them
+    /// has no control.
+    pub fn beside(&self, other: &Line, is_aged: bool) -> Option<Repeated> {
+        let of = if is_aged {
+            Repeated::firsts_of
+        } else {
+            Repeated::seconds_of
+        };
+        Some(of(self.repeated.as_ref()?, other.repeated.as_ref()?))
     }
 
     /// Throughput of the aged file system as a multiple of that of the control. Reckoned when it is asked for: it takes
@@ -724,12 +727,13 @@ fn ratio_of_repeated<S: Serializer>(
     ratio.serialize(serializer)
 }
 
-/// One aged file system against another, over the sizes of files that both have; `None` where they have none.
-pub fn aged_over(one: &[&Line], other: &[&Line]) -> Option<Ratio> {
+/// One aged file system, or the control of one, against that of another, over the sizes of files that both have; `None`
+/// where they have none.
+pub fn beside(one: &[&Line], other: &[&Line], is_aged: bool) -> Option<Ratio> {
     let cases = one.iter().filter_map(|line| {
         let mut others = other.iter();
         let other = others.find(|other| other.file_bytes == line.file_bytes)?;
-        line.beside(other)
+        line.beside(other, is_aged)
     });
     Ratio::of(&cases.collect::<Vec<Repeated>>())
 }

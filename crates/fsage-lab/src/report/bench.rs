@@ -2,6 +2,7 @@
 
 use super::names::is_simulated;
 use super::subject::{Group, Life, Over, Subject};
+use super::times::{Times, in_same_lives};
 use crate::benching::{self, Line, State, lines, spread};
 use crate::life;
 use fsage_bench::{Better, Says};
@@ -11,8 +12,6 @@ use fsage_report::{Axis, Bars, Cell, DataTable, Exhibit, Format, Lines, Scale, S
 
 /// Sizes of files that stand beside each other as bars; of more there are curves.
 const BARS: usize = 4;
-/// Ratios over lives that differ from 1 by less are no difference.
-const SAME: f64 = 0.01;
 
 /// The section; none where nothing was measured.
 pub fn section(group: &Group) -> Option<Section> {
@@ -116,13 +115,9 @@ pub struct Fastest {
     /// Name of the next one.
     pub next: String,
     /// How many times as fast it is.
-    pub times: f64,
-    /// Where that lies.
-    pub ends: (f64, f64),
-    /// How many times as fast its unaged control is as that of the next one, where both were measured.
-    pub fresh: Option<f64>,
-    /// Whether it is known to be faster.
-    pub says: Says,
+    pub aged: Times,
+    /// How many times as fast its unaged control is as that of the next one.
+    pub fresh: Option<Times>,
 }
 
 /// The throughput of the aged file system as a multiple of that of its control.
@@ -198,18 +193,20 @@ fn ratio(lives: &[OfLife], phase: &str) -> Option<Ratio> {
         Some((life.clone(), ratio, benching::speed(&both, State::Aged)))
     };
     let known: Vec<_> = lives.iter().filter_map(of_life).collect();
-    let over = over(known.iter().map(|(life, ratio, _)| (life, ratio.median)))?;
-    let aged = self::over(known.iter().map(|(life, _, aged)| (life, *aged)))?;
-    let (ends, says) = match &known[..] {
-        [(_, ratio, _)] => ((ratio.low, ratio.high), ratio.says()),
-        _ => (over.ends(), over_lives(over)),
-    };
-    Some(Ratio {
-        mean: over.mean,
+    let aged = over(known.iter().map(|(life, _, aged)| (life, *aged)))?;
+    let ratios: Vec<_> = known.into_iter().map(|(life, of, _)| (life, of)).collect();
+    let Times {
+        mean,
         ends,
         says,
-        is_single: known.len() == 1 && known[0].1.count == 1,
-        lives: over.count,
+        lives,
+    } = Times::of(&ratios)?;
+    Some(Ratio {
+        mean,
+        ends,
+        says,
+        is_single: matches!(&ratios[..], [(_, only)] if only.count == 1),
+        lives,
         aged: aged.mean,
     })
 }
@@ -241,61 +238,20 @@ fn fastest(of_all: &Measured<'_>, phase: &str) -> Option<Fastest> {
     let [(first, of_first, _), (next, of_next, _), ..] = known[..] else {
         return None;
     };
-    let ratios = of_first
-        .iter()
-        .enumerate()
-        .filter_map(|(place, (life, a))| {
-            // Of repetitions of a life the one with the same number.
-            let is_same = |(other, _): &&OfLife| other == life;
-            let same = of_next.get(place).filter(is_same);
-            let (_, b) = same.or_else(|| of_next.iter().find(is_same))?;
+    let beside = |is_aged: bool| {
+        let ratios = in_same_lives(of_first, of_next).filter_map(|(life, a, b)| {
             let (a, b) = (of_phase(a), of_phase(b));
             let (a, b): (Vec<&Line>, Vec<&Line>) = (a.iter().collect(), b.iter().collect());
-            Some((life, benching::aged_over(&a, &b)?, fresh(&a, &b)))
+            Some((life.clone(), benching::beside(&a, &b, is_aged)?))
         });
-    let ratios: Vec<_> = ratios.collect();
-    let over = over(ratios.iter().map(|(life, ratio, _)| (*life, ratio.median)))?;
-    let fresh = ratios
-        .iter()
-        .filter_map(|(life, _, fresh)| Some((*life, (*fresh)?)));
-    let fresh = self::over(fresh).map(|over| over.mean);
-    let (ends, says) = match &ratios[..] {
-        [(_, one, _)] => ((one.low, one.high), one.says()),
-        _ => (over.ends(), over_lives(over)),
+        Times::of(&ratios.collect::<Vec<_>>())
     };
     Some(Fastest {
         name: first.name.clone(),
         next: next.name.clone(),
-        times: over.mean,
-        ends,
-        fresh,
-        says,
+        aged: beside(true)?,
+        fresh: beside(false),
     })
-}
-
-/// How many times as fast the control of the first is as that of the second.
-fn fresh(first: &[&Line], second: &[&Line]) -> Option<f64> {
-    let speed = |lines: &[&Line]| benching::speed(lines, State::Control);
-    let (a, b) = (speed(first), speed(second));
-    let times = match first.first()?.better() {
-        Better::Higher => a / b,
-        Better::Lower => b / a,
-    };
-    times.is_finite().then_some(times)
-}
-
-/// What the ratios of several lives say: each is one of the same kind. Two are too few to decide anything.
-pub fn over_lives(over: Over) -> Says {
-    let (low, high) = over.ends();
-    if (over.mean - 1.0).abs() < SAME {
-        Says::Same
-    } else if over.mean_interval.is_none() || (low <= 1.0 && 1.0 <= high) {
-        Says::Inconclusive
-    } else if over.mean < 1.0 {
-        Says::Slower
-    } else {
-        Says::Faster
-    }
 }
 
 /// Names of all suites, in order.

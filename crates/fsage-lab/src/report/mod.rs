@@ -27,6 +27,7 @@ mod source;
 mod split_files;
 mod subject;
 mod terms;
+mod times;
 pub(crate) mod verdict;
 pub(crate) mod words;
 

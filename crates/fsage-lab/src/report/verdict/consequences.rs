@@ -9,6 +9,7 @@ use crate::report::bench::{Compared, Fastest, Ratio};
 use crate::report::names::is_simulated;
 use crate::report::over_days;
 use crate::report::subject::{Group, Subject};
+use crate::report::times::Times;
 use crate::report::words::{list, percent, thousands};
 use fsage_bench::{GoesOver, Says, benchmarks};
 use fsage_metrics::directory_order::ADJACENCY;
@@ -150,11 +151,13 @@ pub fn answer(group: &Group, compared: &[Compared]) -> Option<Answer> {
     let Fastest {
         name,
         next,
-        times,
-        says,
-        ..
+        aged,
+        fresh,
     } = fastest;
-    let known = known_of(fastest);
+    let Times {
+        mean: times, says, ..
+    } = aged;
+    let known: Vec<String> = interval(aged.ends).into_iter().collect();
     let others = compared.iter().filter(|compared| !is_chosen(compared));
     let others = others.filter_map(|compared| {
         let other = compared.fastest.as_ref()?;
@@ -189,7 +192,7 @@ pub fn answer(group: &Group, compared: &[Compared]) -> Option<Answer> {
         }
         Says::Inconclusive if is_narrow(chosen, fastest) => format!(
             "for {life}: {alike}, which run {suite} {phase} as fast, within {}{but}.",
-            percent(fastest.ends.1.max(1.0 / fastest.ends.0) - 1.0)
+            percent(aged.ends.1.max(1.0 / aged.ends.0) - 1.0)
         ),
         Says::Inconclusive => format!(
             "for {life}: open. {samples} differ too much in {suite} {phase}, or are too few, to say whether {alike} is \
@@ -197,9 +200,11 @@ pub fn answer(group: &Group, compared: &[Compared]) -> Option<Answer> {
         ),
     };
     let is_seen = *says == Says::Faster && *times >= LITTLE;
+    let fresh = fresh.map(|fresh| format!(" {}", before_age(name, next, fresh, is_seen)));
     Some(Answer {
         text: format!(
-            "{text}{}",
+            "{text}{}{}",
+            fresh.unwrap_or_default(),
             hidden_by_flash(group, is_seen).unwrap_or_default()
         ),
         is_open: *says == Says::Inconclusive && !is_narrow(chosen, fastest),
@@ -223,7 +228,7 @@ fn alike(compared: &Compared, fastest: &Fastest) -> String {
         ratios.sort_by(|(_, a), (_, b)| compared.better.order(a.aged, b.aged));
         let close = ratios.into_iter().filter(|(name, ratio)| {
             let times = (best / ratio.aged).max(ratio.aged / best);
-            !names.contains(&name.as_str()) && times <= fastest.ends.1
+            !names.contains(&name.as_str()) && times <= fastest.aged.ends.1
         });
         let close: Vec<&str> = close.map(|(name, _)| name.as_str()).collect();
         names.extend(close);
@@ -237,7 +242,7 @@ fn alike(compared: &Compared, fastest: &Fastest) -> String {
 /// Whether it is known that two targets differ little, though not which of them is the faster one: not of what ran
 /// once, nor of two lives, which are too few.
 fn is_narrow(compared: &Compared, fastest: &Fastest) -> bool {
-    let (low, high) = fastest.ends;
+    let (low, high) = fastest.aged.ends;
     let has_few = |(_, ratio): &(String, Ratio)| ratio.is_single || ratio.lives == 2;
     low >= 1.0 / LITTLE && high <= LITTLE && !compared.ratios.iter().any(has_few)
 }
@@ -279,7 +284,7 @@ pub(super) fn any_has_lost(compared: &Compared) -> bool {
 
 /// Whether a target is faster, and by more than a little.
 fn is_clearly_faster(fastest: &Fastest) -> bool {
-    fastest.says == Says::Faster && fastest.times >= LITTLE
+    fastest.aged.says == Says::Faster && fastest.aged.mean >= LITTLE
 }
 
 /// Who else is faster, and in what: those that lead by most come first.
@@ -306,7 +311,7 @@ fn but_faster(mut others: Vec<(&str, (f64, String), &Compared)>) -> String {
 /// How many times as fast the fastest target of a phase is as `name`, and where that lies where `name` is the next one.
 fn times_beside(compared: &Compared, fastest: &Fastest, name: &str) -> Option<(f64, String)> {
     if fastest.next == name {
-        return Some((fastest.times, where_it_lies(fastest)));
+        return Some((fastest.aged.mean, where_it_lies(fastest.aged)));
     }
     let (one, other) = (compared.aged(&fastest.name)?, compared.aged(name)?);
     Some(((one / other).max(other / one), String::new()))
@@ -413,16 +418,33 @@ fn out_of_order(group: &Group, compared: &Compared) -> Option<String> {
 }
 
 /// The interval of a ratio in brackets, if it has a width.
-fn where_it_lies(fastest: &Fastest) -> String {
-    let ends = interval(fastest.ends).map(|ends| format!(" ({ends})"));
+fn where_it_lies(times: Times) -> String {
+    let ends = interval(times.ends).map(|ends| format!(" ({ends})"));
     ends.unwrap_or_default()
 }
 
-/// The same, and the ratio of the unaged controls, where they are known.
-fn known_of(fastest: &Fastest) -> Vec<String> {
-    let fresh = fastest.fresh;
-    let fresh = fresh.map(|times| format!("on fresh copies {times:.2} times"));
-    interval(fastest.ends).into_iter().chain(fresh).collect()
+/// How fast the best aged target is beside a rival while both are fresh, and what age did to their order; `is_faster`
+/// is whether the aged one is faster.
+pub(super) fn before_age(best: &str, rival: &str, fresh: Times, is_faster: bool) -> String {
+    let Times {
+        mean, ends, says, ..
+    } = fresh;
+    let little = (1.0 / LITTLE..=LITTLE).contains(&mean);
+    let ends = interval(ends).map_or_else(String::new, |ends| format!(" ({ends} times as fast)"));
+    let said = words(mean, fresh.ends, says);
+    match says {
+        Says::Slower if !little && is_faster => {
+            format!("Fresh, {best} is {said} than {rival}{ends}: age turns their order round.")
+        }
+        Says::Slower | Says::Faster if !little => {
+            format!("Fresh, {best} is {said} than {rival}{ends}.")
+        }
+        Says::Inconclusive => format!("Fresh, {best} beside {rival} is {said}."),
+        _ if is_faster => {
+            format!("Fresh, {best} and {rival} differ little{ends}: the difference comes with age.")
+        }
+        _ => format!("Fresh, {best} and {rival} differ little{ends}."),
+    }
 }
 
 /// Where a ratio lies, if that has a width.
@@ -451,16 +473,17 @@ fn ranked(group: &Group, compared: &Compared) -> String {
         return format!(" Aged: {speeds}{apart}.");
     };
     let Fastest {
-        name,
-        next,
-        times,
+        name, next, aged, ..
+    } = fastest;
+    let Times {
+        mean: times,
         ends: (low, high),
         says,
         ..
-    } = fastest;
+    } = aged;
     let claim = match says {
         Says::Faster => {
-            let lies = where_it_lies(fastest);
+            let lies = where_it_lies(*aged);
             format!("{name} is {times:.2} times as fast as {next}{lies}")
         }
         Says::Slower | Says::Same => format!("{name} and {next} are as fast"),
@@ -529,10 +552,13 @@ mod tests {
         let fastest = Fastest {
             name: speeds[0].0.to_owned(),
             next: speeds[1].0.to_owned(),
-            times: speeds[0].1 / speeds[1].1,
-            ends,
+            aged: Times {
+                mean: speeds[0].1 / speeds[1].1,
+                ends,
+                says: Says::Inconclusive,
+                lives,
+            },
             fresh: None,
-            says: Says::Inconclusive,
         };
         let compared = Compared {
             suite: "hot-files".to_owned(),

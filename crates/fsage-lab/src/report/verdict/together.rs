@@ -4,13 +4,13 @@
 //! aged speeds; all of them weigh the same, and the geometric mean is the answer. The interval is that of a ratio over
 //! several cases (see [`Ratio::of`]), or over lives of the mean of theirs.
 
-use super::consequences::{Answer, LITTLE, hidden_by_flash, interval, whose};
+use super::consequences::{Answer, LITTLE, before_age, hidden_by_flash, interval, whose};
 use super::skipped_too_many;
 use crate::benching::{Line, lines, words};
 use crate::life;
-use crate::report::bench::over_lives;
 use crate::report::names::is_simulated;
-use crate::report::subject::{Group, Over, Subject};
+use crate::report::subject::{Group, Subject};
+use crate::report::times::{Times, in_same_lives};
 use crate::report::words::{list, percent};
 use fsage_bench::{Ratio, Says};
 use std::collections::BTreeMap;
@@ -19,14 +19,6 @@ use std::collections::BTreeMap;
 type Case = (String, String, Option<u64>);
 /// What was measured of a target, life by life.
 type Lives = Vec<(life::Life, BTreeMap<Case, Line>)>;
-
-/// How many times as fast one target is as another.
-struct Times {
-    mean: f64,
-    ends: (f64, f64),
-    says: Says,
-    cases: usize,
-}
 
 /// Reads and writes in one sentence; none where not both were measured, or of a single target.
 pub fn sentence(group: &Group) -> Option<Answer> {
@@ -39,20 +31,19 @@ pub fn sentence(group: &Group) -> Option<Answer> {
     let (_, first) = known.first()?;
     let mut speeds = Vec::new();
     for (_, lives) in &known {
-        speeds.push(times(lives, first, |_| true)?.mean);
+        speeds.push(times(lives, first, true, |_| true)?.0.mean);
     }
     let mut places: Vec<usize> = (0..known.len()).collect();
     places.sort_by(|&a, &b| speeds[b].total_cmp(&speeds[a]));
     let [best, next, ..] = places[..] else {
         return None;
     };
-    let (reads, writes) = (
-        times(&known[best].1, &known[next].1, is_read)?,
-        times(&known[best].1, &known[next].1, is_write)?,
-    );
-    let all = times(&known[best].1, &known[next].1, |_| true)?;
+    let aged = |counts: fn(&str) -> bool| times(&known[best].1, &known[next].1, true, counts);
+    let ((reads, _), (writes, _)) = (aged(is_read)?, aged(is_write)?);
+    let (all, cases) = aged(|_| true)?;
     let names: Vec<&str> = subjects.iter().map(|s| s.name.as_str()).collect();
     let (life, _) = whose(group);
+    let is_faster = all.says == Says::Faster && all.mean >= LITTLE;
     let said = |of: &Times| words(of.mean, of.ends, of.says);
     let (reads, writes) = (said(&reads), said(&writes));
     let (best_name, next_name) = (names[best], names[next]);
@@ -84,11 +75,16 @@ pub fn sentence(group: &Group) -> Option<Answer> {
             list(&others)
         )
     };
+    let fresh = fresh(&known, best, is_faster);
+    let means = match &fresh {
+        Some(_) => "These are geometric means",
+        None => "That is the geometric mean",
+    };
     let text = format!(
-        "for {life}, over all benchmarks: {answer}. That is the geometric mean of the ratios of {} cases, \
-         every size of every phase once.{others}{}",
-        all.cases,
-        hidden_by_flash(group, all.says == Says::Faster && all.mean >= LITTLE).unwrap_or_default()
+        "for {life}, over all benchmarks: {answer}.{} {means} of the ratios of {cases} cases, every size of every \
+         phase once.{others}{}",
+        fresh.unwrap_or_default(),
+        hidden_by_flash(group, is_faster).unwrap_or_default()
     );
     Some(Answer {
         text,
@@ -122,35 +118,38 @@ fn measured(subject: &Subject) -> Lives {
     lives.collect()
 }
 
-/// One target beside another over the phases that count, in the lives that both lived.
-fn times(of: &Lives, than: &Lives, counts: impl Fn(&str) -> bool) -> Option<Times> {
-    let ratios = of.iter().enumerate().filter_map(|(place, (life, of))| {
-        // Of repetitions of a life the one with the same number.
-        let is_same = |(other, _): &&(life::Life, _)| other == life;
-        let same = than.get(place).filter(is_same);
-        let (_, than) = same.or_else(|| than.iter().find(is_same))?;
+/// One target beside another over the phases that count, aged or fresh, and of how many cases that is.
+fn times(
+    of: &Lives,
+    than: &Lives,
+    is_aged: bool,
+    counts: impl Fn(&str) -> bool,
+) -> Option<(Times, usize)> {
+    let ratios = in_same_lives(of, than).filter_map(|(life, of, than)| {
         let cases = of
             .iter()
             .filter(|((_, phase, _), _)| counts(phase))
-            .filter_map(|(case, line)| line.beside(than.get(case)?));
+            .filter_map(|(case, line)| line.beside(than.get(case)?, is_aged));
         let cases: Vec<_> = cases.collect();
-        Some((life, Ratio::of(&cases)?, cases.len()))
+        Some((cases.len(), (life.clone(), Ratio::of(&cases)?)))
     });
-    let ratios: Vec<_> = ratios.collect();
-    let medians = ratios
-        .iter()
-        .map(|(life, ratio, _)| ((*life).clone(), ratio.median));
-    let over = Over::of(life::independent(medians))?;
-    let (ends, says) = match &ratios[..] {
-        [(_, one, _)] => ((one.low, one.high), one.says()),
-        _ => (over.ends(), over_lives(over)),
-    };
-    Some(Times {
-        mean: over.mean,
-        ends,
-        says,
-        cases: ratios.iter().map(|(_, _, cases)| *cases).max()?,
-    })
+    let (cases, ratios): (Vec<usize>, Vec<_>) = ratios.unzip();
+    Some((Times::of(&ratios)?, cases.into_iter().max()?))
+}
+
+/// How fast the best aged target is fresh, beside the one that is the fastest of the others then: whether age turned
+/// the order round.
+fn fresh(known: &[(&Subject, Lives)], best: usize, is_faster: bool) -> Option<String> {
+    let others = (0..known.len()).filter(|&place| place != best);
+    let beside = others.filter_map(|place| {
+        let (of_best, _) = times(&known[best].1, &known[place].1, false, |_| true)?;
+        Some((&known[place].0.name, of_best))
+    });
+    let (rival, of_best) = beside.min_by(|(_, a), (_, b)| a.mean.total_cmp(&b.mean))?;
+    Some(format!(
+        " {}",
+        before_age(&known[best].0.name, rival, of_best, is_faster)
+    ))
 }
 
 #[cfg(test)]
@@ -163,6 +162,11 @@ mod tests {
 
     /// A target that creates and reads at these speeds, three times each, as fast as its control.
     fn subject(name: &str, create: u64, read: u64) -> Subject {
+        aged_and_fresh(name, (create, read), (create, read))
+    }
+
+    /// The same, with a control of other speeds.
+    fn aged_and_fresh(name: &str, aged: (u64, u64), fresh: (u64, u64)) -> Subject {
         let row = |state, phase: &str, repetition, megabytes: u64| Row {
             target: name.to_owned(),
             state,
@@ -184,7 +188,7 @@ mod tests {
             },
         };
         let mut bench = Vec::new();
-        for state in [State::Aged, State::Control] {
+        for (state, (create, read)) in [(State::Aged, aged), (State::Control, fresh)] {
             for repetition in 0..3 {
                 bench.push(row(state, "create", repetition, create));
                 bench.push(row(state, "read", repetition, read));
@@ -216,9 +220,9 @@ mod tests {
         assert_eq!(
             said(vec![b, a]).as_deref(),
             Some(
-                "for this life, over all benchmarks: a. Aged, beside b, it is 60 % faster: reads 4.0 times \
-                 as fast, writes 36 % slower. That is the geometric mean of the ratios of 2 cases, every size of every \
-                 phase once."
+                "for this life, over all benchmarks: a. Aged, beside b, it is 60 % faster: reads 4.0 times as fast, \
+                 writes 36 % slower. Fresh, a is 60 % faster than b. These are geometric means of the ratios of 2 \
+                 cases, every size of every phase once."
             )
         );
     }
@@ -240,6 +244,25 @@ mod tests {
             said.contains("Of a's speed the others have: c 31 %."),
             "{said}"
         );
+    }
+
+    /// By hand: fresh, a is 0.75 times as fast as b in both, and 0.5 times as fast as c; all three run at 100 aged, but
+    /// for a, at 125.
+    #[test]
+    fn a_verdict_says_where_age_turns_the_order_round() {
+        let a = aged_and_fresh("a", (125, 125), (150, 150));
+        let b = aged_and_fresh("b", (100, 100), (200, 200));
+        let c = aged_and_fresh("c", (100, 100), (300, 300));
+        let turned = said(vec![a.clone(), b.clone()]).unwrap();
+        let expected = "Fresh, a is 25 % slower than b: age turns their order round.";
+        assert!(turned.contains(expected), "{turned}");
+        let of_three = said(vec![a.clone(), b, c]).unwrap();
+        let expected = "Fresh, a is 50 % slower than c: age turns their order round.";
+        assert!(of_three.contains(expected), "{of_three}");
+        let d = aged_and_fresh("d", (100, 100), (151, 151));
+        let came = said(vec![a, d]).unwrap();
+        let expected = "Fresh, a and d differ little: the difference comes with age.";
+        assert!(came.contains(expected), "{came}");
     }
 
     #[test]
