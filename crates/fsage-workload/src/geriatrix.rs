@@ -111,6 +111,7 @@ impl Triple {
             directories: Some(self.directories.clone()),
             files_per_directory: 16,
             packages: false,
+            staged: false,
             short_lived: 0.0,
             short_lived_minutes: 30.0,
             interleaved: 0.0,

@@ -16,7 +16,7 @@ macro_rules! embedded {
 }
 
 /// Name and TOML of every preset.
-pub const PRESETS: [(&str, &str); 19] = embedded!(
+pub const PRESETS: [(&str, &str); 20] = embedded!(
     "home-1996",
     "home-1997",
     "cnews",
@@ -27,6 +27,7 @@ pub const PRESETS: [(&str, &str); 19] = embedded!(
     "white",
     "news-spool",
     "mail-spool",
+    "maildir",
     "build-cache",
     "container-images",
     "database-files",

@@ -91,6 +91,10 @@ pub struct Profile {
     /// Files come and go by the directory, as software is installed and removed, and not one at a time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub packages: bool,
+    /// Files are written in `tmp` of their directory, flushed, and renamed into it, as a Maildir takes mail. Each such
+    /// delivery is one operation of [`operations_per_day`](Profile::operations_per_day). With `directories` alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub staged: bool,
     /// Share of the files made that are gone by the end of the day.
     #[serde(default)]
     pub short_lived: f64,
@@ -430,11 +434,24 @@ impl Profile {
         if self.packages {
             packages::check(self, &depths)?;
         }
+        self.check_staged()?;
         if let Some(directories) = &self.directories {
             within("directories", directories.len() as u64, 0, MAX_DEPTH as u64)?;
             for &n in directories {
                 within("directories", n, 0, 1_000_000)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Directories that hold files while they are written are made once, one level below those that come to hold them.
+    fn check_staged(&self) -> Result<(), String> {
+        let levels = self.directories.as_ref().map_or(0, Vec::len);
+        if self.staged && !(1..MAX_DEPTH).contains(&levels) {
+            return Err(format!(
+                "staged: expected `directories` beside it, with 1 to {} numbers",
+                MAX_DEPTH - 1
+            ));
         }
         Ok(())
     }
@@ -464,9 +481,13 @@ impl Profile {
             // Without ages every file is replaced about once in ten days.
             files as f64 * self.days as f64 / 5.0
         };
-        let turnover = self.mix.turnover as f64 / self.mix.weights().iter().sum::<u64>() as f64;
-        let per_day = ticks * MORE / self.days as f64 / turnover / (1.0 - self.short_lived);
+        let per_day = ticks * MORE / self.days as f64 / self.turnover() / (1.0 - self.short_lived);
         (per_day.ceil() as u64).clamp(1, 1_000_000_000)
+    }
+
+    /// Share of the operations that create or delete.
+    fn turnover(&self) -> f64 {
+        self.mix.turnover as f64 / self.mix.weights().iter().sum::<u64>() as f64
     }
 
     /// Age buckets, with so much more in those in whose time the curve falls that the deletes leave room for creates.
@@ -496,7 +517,14 @@ impl Profile {
         let mean = sizes.mean_of(|v| space.bytes(space.fragments(v.ceil() as u64)) as f64);
         let files = self.capacity_bytes as f64 * self.utilization_at(1.0) / mean.max(1.0);
         let per_day = self.operations_of_a_day(&ages, files as u64);
-        Ok(files as u64 + per_day.saturating_mul(self.days))
+        let turnover = per_day as f64 * self.turnover();
+        let short_lived = turnover * self.short_lived;
+        // Half of what is turned over is made, and all that is short-lived, whose deletion is one more.
+        let (made, deleted) = ((turnover + short_lived) / 2.0, short_lived);
+        // A delivery is a flush and a rename more.
+        let of_delivery = if self.staged { 2.0 } else { 0.0 };
+        let a_day = per_day as f64 + deleted + of_delivery * made;
+        Ok((files * (1.0 + of_delivery) + a_day * self.days as f64) as u64)
     }
 
     /// Makes the workload: what fills the file system at the first moment, then the days, each ended by `day N`,

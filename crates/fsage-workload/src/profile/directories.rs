@@ -18,6 +18,8 @@ pub(super) struct Dir {
     fragments: u64,
     /// Place among those of its depth that files go to.
     in_depth: u32,
+    /// Place of the directory in it that its files are written in first.
+    pub staging: Option<u32>,
 }
 
 /// All directories, and where the next one goes.
@@ -44,6 +46,7 @@ impl Directories {
             entries: 0,
             fragments: 1,
             in_depth: 0,
+            staging: None,
         };
         Directories {
             dirs: vec![root],
@@ -117,6 +120,7 @@ impl Directories {
             entries: 0,
             fragments: 1,
             in_depth: self.by_depth[depth].len() as u32,
+            staging: None,
         };
         self.next_id += 1;
         let place = self.free.pop().unwrap_or(self.dirs.len() as u32);
@@ -129,6 +133,11 @@ impl Directories {
             self.by_depth[depth].push(place);
         }
         (place, 1 + self.add_entry(parent))
+    }
+
+    /// Files of one directory are written in the other one first.
+    pub fn stage(&mut self, place: u32, staging: u32) {
+        self.dirs[place as usize].staging = Some(staging);
     }
 
     /// Removes an empty directory that files went to; gives it and the fragments that come free.

@@ -174,6 +174,10 @@ impl<'a> Engine<'a> {
             for name in (1..=number).chain((number < depth).then_some(depth)) {
                 let for_files = name <= number || number == 0;
                 let place = self.mkdir(parent, &format!("d{name}"), for_files)?;
+                if for_files && self.profile.staged {
+                    let staging = self.mkdir(place, "tmp", false)?;
+                    self.dirs.stage(place, staging);
+                }
                 if name == depth {
                     next = Some(place);
                 }
@@ -586,6 +590,7 @@ impl<'a> Engine<'a> {
         self.take(self.space.fragments(bytes));
         let slot = self.files.insert(file);
         self.emit_create(&file, bytes)?;
+        self.deliver(&file)?;
         Ok(slot)
     }
 
@@ -597,10 +602,25 @@ impl<'a> Engine<'a> {
     }
 
     fn emit_create(&mut self, file: &File, bytes: u64) -> Result<(), SinkError> {
+        let dir = self.dirs.dir(file.dir).staging.unwrap_or(file.dir);
         let op = Op::Create {
             file: file.id,
-            dir: self.dir_id(file.dir),
+            dir: self.dir_id(dir),
             bytes,
+        };
+        self.emit_file(op, file.name)
+    }
+
+    /// Flushes a file that is written in another directory, and moves it to its own.
+    fn deliver(&mut self, file: &File) -> Result<(), SinkError> {
+        if self.dirs.dir(file.dir).staging.is_none() {
+            return Ok(());
+        }
+        self.emit(Op::Fsync { file: file.id }, None)?;
+        let op = Op::Rename {
+            file: file.id,
+            dir: self.dir_id(file.dir),
+            replaced: None,
         };
         self.emit_file(op, file.name)
     }
@@ -617,11 +637,12 @@ impl<'a> Engine<'a> {
         let done = *written == file.bytes;
         self.pending -= more;
         self.take(more);
-        if done {
-            let done = self.growing.swap_remove(i);
-            self.files.insert(done.file);
+        let done = done.then(|| self.growing.swap_remove(i).file);
+        if let Some(file) = done {
+            self.files.insert(file);
         }
-        self.emit(Op::Append { file: id, bytes }, None)
+        self.emit(Op::Append { file: id, bytes }, None)?;
+        done.map_or(Ok(()), |file| self.deliver(&file))
     }
 
     fn create_short_lived(&mut self) -> Result<(), SinkError> {
@@ -647,12 +668,9 @@ impl<'a> Engine<'a> {
         self.short_lived_fragments += fragments;
         self.short_lived.push(Reverse((end, id.0, dir, fragments)));
         self.summary.short_lived_files += 1;
-        let op = Op::Create {
-            file: id,
-            dir: self.dir_id(dir),
-            bytes,
-        };
-        self.emit_file(op, id.0)
+        let file = File::new(id, id.0, bytes, dir, self.kind(bytes, dir));
+        self.emit_create(&file, bytes)?;
+        self.deliver(&file)
     }
 
     /// Ends the short-lived files whose time has come; at the end of the day all of them.

@@ -12,4 +12,5 @@ mod profile;
 mod replay;
 mod server;
 mod short_lived;
+mod staged;
 mod transform;

@@ -54,7 +54,7 @@ fn profile_presets_hold_their_curves_for_as_long_as_they_run() {
 #[test]
 fn workloads_of_seed_1_are_what_they_always_were() {
     let mut hashes = Vec::new();
-    for name in ["mail-spool", "ganger70", "varmail"] {
+    for name in ["mail-spool", "maildir", "ganger70", "varmail"] {
         let mut account = Account::new(8192, 1024);
         match Preset::named(name).expect(name).generator {
             Generator::Profile(profile) => {
@@ -78,6 +78,7 @@ fn workloads_of_seed_1_are_what_they_always_were() {
         hashes,
         [
             "mail-spool c55e3fe44daad333 97391",
+            "maildir e23490562ebf5ea9 727474",
             "ganger70 5b0c618aab9dd305 106064",
             "varmail fcd03bf327a1e61a 40801",
         ]

@@ -328,6 +328,7 @@ pub fn profiles() -> impl Strategy<Value = Profile> {
                     directories,
                     files_per_directory: small.1,
                     packages: false,
+                    staged: false,
                     short_lived: shares.0,
                     short_lived_minutes: 30.0,
                     interleaved: shares.1,
