@@ -520,7 +520,7 @@ impl Profile {
         let turnover = per_day as f64 * self.turnover();
         let short_lived = turnover * self.short_lived;
         // Half of what is turned over is made, and all that is short-lived, whose deletion is one more.
-        let (made, deleted) = ((turnover + short_lived) / 2.0, short_lived);
+        let (made, deleted) = (f64::midpoint(turnover, short_lived), short_lived);
         // A delivery is a flush and a rename more.
         let of_delivery = if self.staged { 2.0 } else { 0.0 };
         let a_day = per_day as f64 + deleted + of_delivery * made;

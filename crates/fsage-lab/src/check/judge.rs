@@ -1,6 +1,6 @@
 //! A rule over a target, and the target of the baseline beside it.
 
-use super::outcome::{Failure, Verdict};
+use super::outcome::{Failure, Open, Verdict};
 use super::results::{Case, TargetResults};
 use super::rules::{Bound, BoundKind, Noise, Of, Rule, Subject, When};
 use super::{counted, number};
@@ -16,6 +16,9 @@ pub struct Pair<'a> {
     /// That of the baseline.
     pub old: Option<&'a TargetResults>,
 }
+
+/// Why a limit of a benchmark is open.
+const AMONG: &str = "the limit lies in the interval; more repetitions, or seeds, may decide it";
 
 /// What a rule says of a target; none where there is nothing to say.
 pub fn judge(rule: &Rule, pair: &Pair<'_>) -> Option<Verdict> {
@@ -57,7 +60,7 @@ fn metric(verdict: &mut Verdict, rule: &Rule, column: &str, when: When, pair: &P
     verdict.checked = points.len();
     verdict.found = said(&points);
     for bound in &rule.bounds {
-        let headroom = headroom(column, bound, &points).filter(|_| !pair.new.is_snapshots);
+        let headroom = headroom(column, bound, &points).filter(|_| !pair.new.is_snapshots());
         verdict.found.extend(headroom.iter().map(String::as_str));
         let failure = crossing(rule, bound, &points);
         verdict.failures.extend(failure.map(|failure| Failure {
@@ -245,7 +248,12 @@ fn bench(verdict: &mut Verdict, rule: &Rule, pattern: &str, of: Of, pair: &Pair<
         {
             let bound = &bound;
             let (value, baseline) = (case.median, old.map(|old| old.median));
-            if excess(bound, value, baseline).is_none() {
+            let is_beyond = excess(bound, value, baseline).is_some();
+            if !bound.kind.is_relative() && is_among(bound, case) && rule.noise != Noise::Ignored {
+                unproven(verdict, rule, bound, case);
+                continue;
+            }
+            if !is_beyond {
                 continue;
             }
             match old.filter(|_| bound.kind.is_relative() && rule.noise != Noise::Ignored) {
@@ -264,6 +272,32 @@ fn bench(verdict: &mut Verdict, rule: &Rule, pattern: &str, of: Of, pair: &Pair<
         let noise = format!(", {within_noise} of them differ by no more than they scatter");
         verdict.found.push_str(&noise);
     }
+}
+
+/// Whether a limit lies where the median may lie, so that repetitions do not say whether it is kept.
+fn is_among(bound: &Bound, case: &Case) -> bool {
+    let is_beyond = |value| excess(bound, value, None).is_some();
+    is_beyond(case.ends.0) != is_beyond(case.ends.1)
+}
+
+/// A limit of which repetitions do not say whether it is kept: it is open, or fails where it is to be proven.
+fn unproven(verdict: &mut Verdict, rule: &Rule, bound: &Bound, case: &Case) {
+    let failure = slower(bound, case, None);
+    if rule.noise == Noise::Fails {
+        verdict.failures.push(Failure {
+            message: format!("{}; not proven: {AMONG}", failure.message),
+            ..failure
+        });
+        return;
+    }
+    verdict.open.push(Open {
+        message: format!("{}; {AMONG}", failure.message),
+        bench: failure.bench,
+        value: case.median,
+        bound: *bound,
+        baseline: None,
+        more_seeds: None,
+    });
 }
 
 /// That benchmarks are missing, and what makes them.
@@ -370,7 +404,7 @@ mod tests {
             unfinished: None,
             workload: None,
             kernel: None,
-            is_snapshots: false,
+            newest_ns: None,
             days: days.collect(),
             cases: Vec::new(),
         }
@@ -665,6 +699,33 @@ mod tests {
             messages(rule, &far, Some(&new)).is_empty(),
             "faster is no drop"
         );
-        assert_eq!(messages("bench = '*/*/64K'\nmin = 14", &new, None).len(), 1);
+    }
+
+    /// The interval of these ten is 10 to 17, the median 13.5.
+    #[test]
+    fn a_limit_inside_the_interval_of_a_benchmark_is_open() {
+        let mut values: Vec<f64> = (10..18).map(f64::from).collect();
+        values.extend([0.0, 100.0]);
+        let run = measured(&values);
+        let ended = |limits: &str| {
+            let verdict = verdict(&format!("bench = '*/*/64K'\n{limits}"), &run, None);
+            (verdict.failures.len(), verdict.open.len())
+        };
+        assert_eq!(ended("min = 10"), (0, 0));
+        assert_eq!(ended("min = 11"), (0, 1), "the median keeps it");
+        assert_eq!(ended("min = 14"), (0, 1), "the median does not");
+        assert_eq!(ended("min = 18"), (1, 0));
+        assert_eq!(ended("max = 12"), (0, 1));
+        assert_eq!(ended("max = 9"), (1, 0));
+        assert_eq!(ended("min = 14\nstrict = true"), (1, 0));
+        assert_eq!(ended("min = 11\nstrict = true"), (0, 0));
+        assert_eq!(ended("min = 11\nprove = true"), (1, 0));
+        assert_eq!(ended("min = 10\nprove = true"), (0, 0));
+        let open = verdict("bench = '*'\nmin = 14", &run, None).open;
+        assert_eq!(
+            open[0].message,
+            "sequential/read/64K, aged: 13.50 (10..17) MB/s; min = 14; the limit lies in the interval; more \
+             repetitions, or seeds, may decide it"
+        );
     }
 }

@@ -12,13 +12,14 @@ mod rules;
 mod words;
 
 pub use outcome::Outcome;
-pub use rules::{Matching, PRESETS, Rules};
+pub use rules::{Matching, PRESETS, Rules, is_age};
 
 use crate::error::bail;
 use judge::{Pair, judge};
 use outcome::Verdict;
 use results::TargetResults;
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Checks a run, an experiment or snapshots, beside a baseline of the same kind where there is one.
 ///
@@ -39,6 +40,12 @@ pub fn check(run: &Path, rules: &Rules, baseline: Option<&Path>) -> crate::Resul
         }
     }
     let new = results::read(run)?;
+    if rules.max_age_days.is_some() && !new.iter().all(TargetResults::is_snapshots) {
+        bail!(
+            "{}: a run has no age; --max-age and `max_age_days` are for snapshots",
+            run.display()
+        );
+    }
     let old = baseline.map(results::read).transpose()?;
     let pairs = pairs(rules, &new, old.as_deref())?;
     check_patterns(rules, &new, old.as_deref().unwrap_or_default())?;
@@ -77,12 +84,17 @@ fn always(rules: &Rules, pair: &Pair<'_>, compares: bool) -> Vec<Verdict> {
     let (allow, new) = (&rules.allow, pair.new);
     let mut complete = Verdict::new("complete", new);
     complete.checked = 1;
-    let unit = if new.is_snapshots { "snapshot" } else { "day" };
+    let unit = if new.is_snapshots() {
+        "snapshot"
+    } else {
+        "day"
+    };
     complete.found = counted(new.days.len() as u64, unit);
     if let Some(why) = &new.unfinished {
         complete.fail(why.clone());
     }
     let mut verdicts = vec![complete];
+    verdicts.extend(rules.max_age_days.and_then(|most| newest(new, most)));
     let of_operations = [
         (
             "skipped",
@@ -96,7 +108,7 @@ fn always(rules: &Rules, pair: &Pair<'_>, compares: bool) -> Vec<Verdict> {
         ),
     ];
     // Snapshots tell of no operations.
-    let of_operations = of_operations.into_iter().filter(|_| !new.is_snapshots);
+    let of_operations = of_operations.into_iter().filter(|_| !new.is_snapshots());
     for (name, count, most) in of_operations {
         let mut verdict = Verdict::new(name, new);
         verdict.checked = new.days.len();
@@ -119,7 +131,7 @@ fn always(rules: &Rules, pair: &Pair<'_>, compares: bool) -> Vec<Verdict> {
         }
         return verdicts;
     };
-    let have_workloads = !(new.is_snapshots && old.is_snapshots);
+    let have_workloads = !(new.is_snapshots() && old.is_snapshots());
     if !allow.other_workload && have_workloads {
         let mut verdict = Verdict::new("workload", new);
         verdict.checked = 1;
@@ -154,6 +166,22 @@ fn always(rules: &Rules, pair: &Pair<'_>, compares: bool) -> Vec<Verdict> {
         verdicts.push(verdict);
     }
     verdicts
+}
+
+/// Whether the newest snapshot is at most so many days old: one that was not taken is seen so.
+fn newest(new: &TargetResults, most: f64) -> Option<Verdict> {
+    const DAY_S: f64 = 86_400.0;
+    let taken_s = new.newest_ns? as f64 / 1e9;
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now_s = since_1970.map_or(0.0, |since| since.as_secs_f64());
+    let age = ((now_s - taken_s) / DAY_S).max(0.0);
+    let mut verdict = Verdict::new("newest", new);
+    verdict.checked = 1;
+    verdict.found = format!("taken {age:.1} days ago");
+    if age > most {
+        verdict.fail(format!("taken {age:.1} days ago; --max-age {most}"));
+    }
+    Some(verdict)
 }
 
 /// Under which kernels a real target and that of the baseline ran.

@@ -369,7 +369,7 @@ mod tests {
             unfinished: None,
             workload: None,
             kernel: None,
-            is_snapshots: false,
+            newest_ns: None,
             days: vec![
                 DayRow::default()
                     .with(&layout_score::SCORED, 1)

@@ -31,8 +31,8 @@ pub struct TargetResults {
     pub workload: Option<String>,
     /// Release of the kernel that it ran under; none of a model.
     pub kernel: Option<String>,
-    /// Whether it is snapshots: a day is one of them, and nothing was replayed.
-    pub is_snapshots: bool,
+    /// When the newest of its snapshots was taken, nanoseconds since 1970 UTC; none of a run.
+    pub newest_ns: Option<i64>,
     /// Its days.
     pub days: Vec<DayRow>,
     /// Its benchmarks.
@@ -59,6 +59,11 @@ impl TargetResults {
     /// Whether a pattern fits one of its names: the specification, or the one in reports.
     pub fn is_called(&self, pattern: &str) -> bool {
         matches(pattern, &self.spec) || matches(pattern, &self.short)
+    }
+
+    /// Whether it is snapshots: a day is one of them, and nothing was replayed.
+    pub fn is_snapshots(&self) -> bool {
+        self.newest_ns.is_some()
     }
 
     /// The measurements of the same benchmark.
@@ -135,7 +140,7 @@ pub fn read(of: &Path) -> crate::Result<Vec<TargetResults>> {
                 unfinished,
                 workload: None,
                 kernel: None,
-                is_snapshots: false,
+                newest_ns: None,
                 days: Vec::new(),
                 cases: Vec::new(),
             });
@@ -187,7 +192,7 @@ fn of_run(run: &Path) -> crate::Result<Vec<TargetResults>> {
                 .then(|| "the run is not complete; `fsage age ... --resume` resumes it".to_owned()),
             workload: manifest.workload.blake3.clone(),
             kernel: kernel.map(str::to_owned),
-            is_snapshots: false,
+            newest_ns: None,
             days,
             cases: cases(&folder)?,
         })
@@ -210,7 +215,7 @@ fn of_snapshots(of: &Path) -> crate::Result<Vec<TargetResults>> {
             unfinished: (!notes.is_empty()).then(|| notes.join("; ")),
             workload: None,
             kernel: None,
-            is_snapshots: true,
+            newest_ns: life.nights.last().map(|night| night.taken_at_ns),
             days: life.nights.into_iter().map(with_utilization).collect(),
             cases: Vec::new(),
         })

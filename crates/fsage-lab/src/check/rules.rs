@@ -57,6 +57,8 @@ pub struct Rules {
     pub allow: Allow,
     /// Real targets must have run under another kernel than those of the baseline.
     pub other_kernel: bool,
+    /// The newest of several snapshots, or the one, is at most so many days old.
+    pub max_age_days: Option<f64>,
     /// The rules, in the order of the file.
     pub list: Vec<Rule>,
 }
@@ -313,6 +315,7 @@ struct File {
     allow: Allow,
     #[serde(default)]
     other_kernel: bool,
+    max_age_days: Option<Spanned<f64>>,
     #[serde(default)]
     rule: Vec<Spanned<Entry>>,
 }
@@ -402,15 +405,31 @@ impl Rules {
             let span = entry.span();
             entry.into_inner().into_rule(&source, &span)
         });
+        if let Some(age) = read
+            .max_age_days
+            .as_ref()
+            .filter(|age| !is_age(*age.get_ref()))
+        {
+            return Err(source.wrong(
+                &age.span(),
+                "max_age_days: expected a number of days above 0",
+            ));
+        }
         Ok(Rules {
             file: file.to_owned(),
             matching: read.matching,
             pairs: read.targets.into_iter().collect(),
             allow: read.allow,
             other_kernel: read.other_kernel,
+            max_age_days: read.max_age_days.map(Spanned::into_inner),
             list: rules.collect::<crate::Result<_>>()?,
         })
     }
+}
+
+/// Whether it says how old something may be.
+pub fn is_age(days: f64) -> bool {
+    days.is_finite() && days > 0.0
 }
 
 impl Entry {
@@ -497,8 +516,9 @@ impl Entry {
         match self.prove.as_ref().filter(|prove| *prove.get_ref()) {
             None if is_strict => Ok(Noise::Ignored),
             None => Ok(Noise::Spares),
-            Some(prove) if self.over.is_none() => {
-                let what = "`prove` belongs to rules with `over = \"seeds\"`, which lives may leave open; leave it out";
+            Some(prove) if self.over.is_none() && self.metric.is_some() => {
+                let what = "`prove` belongs to rules with `over = \"seeds\"`, which lives may leave open, and to those of \
+                            benchmarks; leave it out";
                 Err(source.wrong(&prove.span(), what))
             }
             Some(prove) if is_strict => {

@@ -17,12 +17,12 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  fsage check run --rules rules.toml\n  fsage check new --baseline old\n  \
-                  fsage check nights/\n  \
+                  fsage check nights/ --max-age 1.5\n  \
                   fsage check new --baseline old --rules rules.toml --format junit -o check.xml\n  \
                   fsage check new --baseline old --format markdown >> \"$GITHUB_STEP_SUMMARY\"\n  \
                   fsage check --show regression\n\n\
                   Exit status: 0 nothing fails, 1 something does, 2 the rules are wrong.\n\
-                  Rules over seeds that the lives leave open do not fail, unless they say prove = true."
+                  What lives or repetitions leave open does not fail, unless the rule says prove = true."
 )]
 pub struct Args {
     /// The run or experiment: the folder that `fsage age`, `fsage compare` or `fsage run` made. Or snapshots: a file,
@@ -39,6 +39,10 @@ pub struct Args {
     /// How targets find theirs in the baseline [default: as the rules say, else by name].
     #[arg(long = "match", value_name = "HOW", value_enum)]
     matching: Option<Matching>,
+    /// Fail where the newest snapshot was taken more than so many days ago, as in 1.5 [default: as the rules say, else
+    /// any age].
+    #[arg(long, value_name = "DAYS", value_parser = age)]
+    max_age: Option<f64>,
     /// Form of the results.
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -97,6 +101,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     if let Some(matching) = args.matching {
         rules.matching = matching;
     }
+    rules.max_age_days = args.max_age.or(rules.max_age_days);
     let outcome = check::check(run, &rules, args.baseline.as_deref())?;
     match &args.output {
         Some(path) => {
@@ -114,6 +119,11 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     } else {
         Err(exit::No(outcome.sentence()).into())
     }
+}
+
+fn age(text: &str) -> Result<f64, String> {
+    let days = text.parse().ok().filter(|&days| check::is_age(days));
+    days.ok_or_else(|| "expected a number of days above 0, as in 1.5".to_owned())
 }
 
 fn write_as(format: Format, outcome: &Outcome, out: &mut impl Write) -> anyhow::Result<()> {

@@ -452,7 +452,6 @@ fn rules_that_come_with_fsage_are_shown_and_run() {
     }
 }
 
-/// Two cells of an experiment: one is complete, one failed. Then both are there, and the baseline is an experiment too.
 /// Snapshots are checked without a run and without rules of one's own; the limit lies a hair on either side of what
 /// `fsage measure` finds in the last one. A night that cannot be read is no night that is fine.
 #[test]
@@ -490,6 +489,18 @@ fn snapshots_are_checked_and_none_is_passed_over() {
     for found in ["utilization", "room for 64 KiB extents", "room for inodes"] {
         assert!(text.contains(found), "{found}: {text}");
     }
+    fsage(&at, "snapshot nights -o tree.parquet", 0);
+    fs::write(
+        at.join("rules.toml"),
+        "[[rule]]\nmetric = 'files'\nmin = 1\n",
+    )
+    .expect("a file");
+    let text = fsage(&at, "check tree.parquet --rules rules.toml --max-age 1", 0);
+    assert!(text.contains("newest: taken 0.0 days ago"), "{text}");
+    // The model lived in 1970.
+    let text = fsage(&at, "check nights --max-age 400.5", 1);
+    assert!(text.contains("days ago; --max-age 400.5"), "{text}");
+    fsage(&at, "check run --rules limits --max-age 1", 2);
     fs::write(at.join("nights/tuesday.parquet"), "cut off").expect("a file");
     let json = fsage(&at, "check nights --format json", 1);
     let failures = failures(&json);
@@ -502,6 +513,7 @@ fn snapshots_are_checked_and_none_is_passed_over() {
     );
 }
 
+/// Two cells of an experiment: one is complete, one failed. Then both are there, and the baseline is an experiment too.
 #[test]
 fn every_cell_of_an_experiment_is_checked() {
     let (_folder, at) = folder();
