@@ -20,6 +20,7 @@ pub(crate) use grounds::RunFiles;
 pub(crate) use lane::Lane;
 pub use options::Options;
 pub use ratios::{PhaseRatio, between, between_rows, ratios, speed, words};
+pub(crate) use report::LEFT_OUT;
 pub use report::{Line, Report, TargetJson, beside, digits, lines, ratio_over, spread, with_ends};
 pub use results::{State, measured_suites, path as results_path};
 // What a command as a benchmark is made of.

@@ -26,7 +26,7 @@ const WIDTH: usize = 72;
 pub(super) const MB: f64 = 1e6;
 const MIB: f64 = 1_048_576.0;
 /// Between a case that was left out and why.
-pub(super) const LEFT_OUT: &str = ": left out: ";
+pub(crate) const LEFT_OUT: &str = ": left out: ";
 
 /// A suite on a target.
 pub struct Report {

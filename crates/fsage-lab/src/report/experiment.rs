@@ -5,6 +5,7 @@ use super::by_value::{self, ByValue};
 use super::subject::{Group, Subject};
 use super::words::{counted, list, shell};
 use super::{Material, names, source};
+use crate::benching;
 use crate::experiment::manifest::{Cell, Manifest, State};
 use fsage_report::{self as page, DataTable, Exhibit, Section, Sheet};
 use std::path::Path;
@@ -63,6 +64,7 @@ pub fn read(path: &Path) -> crate::Result<Material> {
     for group in &mut groups {
         group.subjects.retain(|subject| !subject.lives.is_empty());
     }
+    missing.extend(left_out(&manifest.cells));
     missing.extend(unfinished(path, &manifest.cells));
     let colors = |spec: &str| specs.iter().position(|known| *known == spec);
     let by_value = by_value::of_experiment(path, &manifest, colors).unwrap_or_else(|error| {
@@ -111,11 +113,32 @@ fn live(path: &Path, cell: &Cell, group: &mut Group, subject: usize, missing: &m
         }
         Err(error) => missing.push(format!("Cell {}: {error:#}.", cell.id)),
     }
-    missing.extend(
-        cell.left_out
-            .iter()
-            .map(|line| format!("Cell {}: {line}.", cell.id)),
-    );
+}
+
+/// What was left out of cells, for lack of room most often: the same of several lives once, with what the first says.
+fn left_out(cells: &[Cell]) -> impl Iterator<Item = String> {
+    let mut alike: Vec<(&str, &str, Vec<&str>)> = Vec::new();
+    for cell in cells.iter().filter(|cell| cell.state == State::Complete) {
+        for line in &cell.left_out {
+            let (what, why) = line.split_once(benching::LEFT_OUT).unwrap_or((line, ""));
+            match alike.iter_mut().find(|(known, ..)| *known == what) {
+                Some((.., of)) => of.push(&cell.id),
+                None => alike.push((what, why, vec![&cell.id])),
+            }
+        }
+    }
+    alike.into_iter().map(|(what, why, of)| {
+        let out = if why.is_empty() {
+            String::new()
+        } else {
+            format!("{}{why}", benching::LEFT_OUT)
+        };
+        match &of[..] {
+            [only] => format!("Cell {only}: {what}{out}."),
+            [first, ..] => format!("{} cells, the first {first}: {what}{out}.", of.len()),
+            [] => String::new(),
+        }
+    })
 }
 
 /// Cells that are not done.
@@ -262,5 +285,51 @@ fn cells(cells: &[Cell], specs: &[&str], subjects: &[Subject]) -> Section {
             description: String::new(),
             data,
         })],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn cell(id: &str, left_out: &[&str]) -> Cell {
+        Cell {
+            id: id.to_owned(),
+            workload: "w".to_owned(),
+            seed: None,
+            repetition: 1,
+            target: "ext4".to_owned(),
+            parameters: BTreeMap::new(),
+            beside: BTreeMap::new(),
+            pattern: None,
+            run: String::new(),
+            state: State::Complete,
+            error: None,
+            left_out: left_out.iter().map(|&line| line.to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn what_is_left_out_of_several_cells_is_said_once() {
+        let nothing = "ffs: there is nothing to benchmark";
+        let cells = [
+            cell(
+                "s1",
+                &["ext4: sequential: left out: 27 MiB are free", nothing],
+            ),
+            cell("s2", &["ext4: sequential: left out: 26 MiB are free"]),
+            cell("s3", &[]),
+            cell("s4", &["xfs: sequential: left out: 1 MiB is free"]),
+        ];
+        let lines: Vec<String> = left_out(&cells).collect();
+        assert_eq!(
+            lines,
+            [
+                "2 cells, the first s1: ext4: sequential: left out: 27 MiB are free.",
+                "Cell s1: ffs: there is nothing to benchmark.",
+                "Cell s4: xfs: sequential: left out: 1 MiB is free."
+            ]
+        );
     }
 }
