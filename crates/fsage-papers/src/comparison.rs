@@ -36,7 +36,21 @@ pub enum Verdict {
     NotMeasured,
 }
 
+/// What stands for the published figure of a statement.
+pub const SHAPE: &str = "shape";
+
 impl Verdict {
+    /// All of them, those of runs before the others, and what differs first.
+    pub const RESULTS_FIRST: [Verdict; 7] = [
+        Verdict::Differs,
+        Verdict::Open,
+        Verdict::Met,
+        Verdict::Calibrated,
+        Verdict::ByConstruction,
+        Verdict::NotMeasurable,
+        Verdict::NotMeasured,
+    ];
+
     /// Whether it came of a run, whatever it is.
     pub fn is_result(self) -> bool {
         matches!(self, Verdict::Met | Verdict::Differs | Verdict::Open)
@@ -100,7 +114,7 @@ impl Line {
                 format!("{} to {}", self.digits(value), self.figure_text(upper))
             }
             (Some(value), None) => self.figure_text(value),
-            (None, _) => "shape".to_owned(),
+            (None, _) => SHAPE.to_owned(),
         }
     }
 

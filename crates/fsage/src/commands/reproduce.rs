@@ -4,6 +4,7 @@ use crate::exit::No;
 use crate::summary;
 use crate::ui::{self, Ui};
 use anyhow::bail;
+use fsage_lab::table;
 use fsage_papers::Reproduction;
 use fsage_papers::comparison::{self, Line, Tally};
 use fsage_papers::figure::{Exhibit, Figure};
@@ -430,13 +431,8 @@ fn print(out: &mut impl Write, paper: &Paper, made: &Reproduction) -> anyhow::Re
             write!(out, "{}", terminal_chart(figure))?;
         }
     }
-    writeln!(out, "\nBeside the paper")?;
-    let header = ["id", "statement", "published", "ours", "verdict"].map(str::to_owned);
-    let mut table = summary::table_of_sentences(&header, 1);
-    for line in &made.lines {
-        table.add_row(line.cells());
-    }
-    writeln!(out, "{table}\n\n{}", Tally::of(&made.lines))?;
+    print_beside(out, &made.lines)?;
+    writeln!(out, "\n{}", Tally::of(&made.lines))?;
     if let Some(quick) = fsage_papers::quick_look(paper) {
         writeln!(out, "{quick}")?;
     } else if made
@@ -448,6 +444,33 @@ fn print(out: &mut impl Write, paper: &Paper, made: &Reproduction) -> anyhow::Re
             out,
             "The page has why, row by row, with the run or the table that shows it."
         )?;
+    }
+    Ok(())
+}
+
+/// Row by row what came of the runs, by how it ended; of rows that do not count their names.
+fn print_beside(out: &mut impl Write, lines: &[Line]) -> anyhow::Result<()> {
+    writeln!(out, "\nBeside the paper")?;
+    for verdict in comparison::Verdict::RESULTS_FIRST {
+        let rows: Vec<&Line> = lines.iter().filter(|l| l.verdict == verdict).collect();
+        if rows.is_empty() {
+            continue;
+        }
+        writeln!(out, "\n{}: {}", verdict.as_str(), rows.len())?;
+        if verdict.is_result() {
+            for line in rows {
+                let ours = line.ours_text();
+                let both = match line.published_text().as_str() {
+                    comparison::SHAPE => ours,
+                    published => format!("{published} published, {ours} here"),
+                };
+                let text = format!("{}  {}: {both}", line.expected.id, line.expected.statement);
+                writeln!(out, "{}", table::wrapped(&text, " ", "     "))?;
+            }
+        } else {
+            let ids: Vec<&str> = rows.iter().map(|line| line.expected.id.as_str()).collect();
+            writeln!(out, "{}", table::wrapped(&ids.join(", "), " ", " "))?;
+        }
     }
     Ok(())
 }
