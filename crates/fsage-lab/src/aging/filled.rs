@@ -31,6 +31,8 @@ const EXACTNESS: u64 = 1000;
 const LEAST_UNIT: u64 = 4096;
 /// From so many bytes on they are whole MiB, which people read more easily.
 const IN_MIB: u64 = 128 << 20;
+/// `mkfs.xfs` makes no smaller one since xfsprogs 5.19, but for tests.
+const LEAST_XFS: u64 = 300 << 20;
 /// Why a directory cannot be filled so far.
 const NO_SIZE: &str = "the size of a directory's file system is what it is; --fill needs targets that it can make, as \
                        loop:ext4";
@@ -84,6 +86,16 @@ pub fn filled(
                 );
             }
             filled.push(sized);
+        }
+        let is_xfs = [&spec.kind]
+            .into_iter()
+            .chain(&spec.place)
+            .any(|of| of == "xfs");
+        if is_xfs && sizes.iter().any(|&bytes| bytes < LEAST_XFS) {
+            ui.warn(&format!(
+                "{spec}: below 300 MB an XFS exists for tests alone (mkfs.xfs refuses it without --unsupported); a \
+                 larger workload (--capacity of a preset) says what one of use does"
+            ));
         }
     }
     Ok(filled)

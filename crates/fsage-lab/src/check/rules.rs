@@ -517,8 +517,8 @@ impl Entry {
             None if is_strict => Ok(Noise::Ignored),
             None => Ok(Noise::Spares),
             Some(prove) if self.over.is_none() && self.metric.is_some() => {
-                let what = "`prove` belongs to rules with `over = \"seeds\"`, which lives may leave open, and to those of \
-                            benchmarks; leave it out";
+                let what = "`prove` belongs to rules with `over = \"seeds\"`, which lives may leave open, and to \
+                            those of benchmarks; leave it out";
                 Err(source.wrong(&prove.span(), what))
             }
             Some(prove) if is_strict => {

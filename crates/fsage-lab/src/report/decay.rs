@@ -30,7 +30,7 @@ pub fn section(group: &Group, beside: Option<&dyn Beside>) -> Option<Section> {
             "Layout score by day",
             "Of all blocks that have a block of their file before them, the share that lies directly behind it, at the \
              end of each day. Dashed: the same files, freshly written to an empty file system at the end (the \
-             unaged control).",
+             unaged control): one value, drawn across all days.",
             percent("layout score", false),
             layout,
             beside.map_or_else(Vec::new, |beside| beside.layout_by_day(group)),

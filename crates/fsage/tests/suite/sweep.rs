@@ -129,6 +129,10 @@ fn lives_are_lived_in_several_sizes() {
     );
     assert!(said.contains("ffs, 50 % full: ffs:size="), "{said}");
     assert!(said.contains("\n- ffs: "), "a sentence on fullness: {said}");
+    assert!(!said.contains("--unsupported"), "{said}");
+    let small = "compare --preset home-1996 --days 1 --capacity 64M --on xfs --fill 30,40 --no-bench -o small";
+    let said = run(at, small, 0);
+    assert!(said.contains("refuses it without --unsupported"), "{said}");
     let cells = fs::read_dir(at.join("lives/cells")).expect("cells");
     let cells = cells.map(|entry| entry.expect("an entry").path());
     let mut cells: Vec<_> = cells.filter(|path| path.is_dir()).collect();
