@@ -5,6 +5,7 @@ use crate::after;
 use crate::benching::{self, PhaseRatio, digits as speed_digits};
 use crate::days::{self, DayRow};
 use crate::life::Life;
+use crate::report::names;
 use crate::run_folder::Manifest;
 use crate::table::{self, digits};
 use comfy_table::Table;
@@ -134,8 +135,15 @@ pub fn table(titles: &[&str]) -> Table {
 /// # Errors
 /// `out` fails.
 pub fn print_table(out: &mut impl Write, verdicts: &[Verdict]) -> io::Result<()> {
+    let specs: Vec<&str> = verdicts.iter().map(|v| v.target.as_str()).collect();
+    let (names, legend) = names::in_tables(&specs);
+    let named = |(verdict, target): (&Verdict, String)| Verdict {
+        target,
+        ..verdict.clone()
+    };
+    let verdicts: Vec<Verdict> = verdicts.iter().zip(names).map(named).collect();
     let mut table = table(&["target", "days", "skipped"]);
-    for verdict in verdicts {
+    for verdict in &verdicts {
         table.add_row(vec![
             verdict.target.clone(),
             verdict.days.to_string(),
@@ -148,6 +156,9 @@ pub fn print_table(out: &mut impl Write, verdicts: &[Verdict]) -> io::Result<()>
         ]);
     }
     writeln!(out, "{table}")?;
+    for line in legend {
+        writeln!(out, " {line}")?;
+    }
     let of_all = verdicts.iter().flat_map(|verdict| &verdict.throughput);
     let phases = phases(of_all.map(PhaseRatio::of));
     if phases.is_empty() {

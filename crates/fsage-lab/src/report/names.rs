@@ -65,6 +65,38 @@ pub fn short(specs: &[&str]) -> Vec<String> {
         .collect()
 }
 
+/// Specifications longer than this, in characters, make tables wider than 80 columns.
+const LONG: usize = 24;
+
+/// What targets are called in a table: their specifications, or short names where one of these is long. Gives a name for
+/// each specification, and the lines that say what short names stand for.
+pub(crate) fn in_tables(specs: &[&str]) -> (Vec<String>, Vec<String>) {
+    if specs.iter().all(|spec| spec.len() <= LONG) {
+        return (
+            specs.iter().map(|&spec| spec.to_owned()).collect(),
+            Vec::new(),
+        );
+    }
+    let mut distinct: Vec<&str> = Vec::new();
+    for spec in specs {
+        if !distinct.contains(spec) {
+            distinct.push(spec);
+        }
+    }
+    let short = short(&distinct);
+    let name = |spec: &&str| {
+        let place = distinct.iter().position(|known| known == spec);
+        place.map_or_else(String::new, |place| short[place].clone())
+    };
+    let names = specs.iter().map(name).collect();
+    let known = distinct
+        .iter()
+        .zip(&short)
+        .filter(|(spec, name)| *spec != name);
+    let legend = known.map(|(spec, name)| format!("{name} is {spec}."));
+    (names, legend.collect())
+}
+
 /// A target whose kind no other has.
 fn alone(spec: &TargetSpec) -> String {
     match (&spec.place, spec.kind.as_str()) {
@@ -121,6 +153,21 @@ pub fn group(spec: &str, fs_type: Option<&str>) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tables_have_short_names_where_a_specification_is_long() {
+        assert_eq!(
+            in_tables(&["ext4", "xfs:regime=default"]),
+            (
+                vec!["ext4".to_owned(), "xfs:regime=default".to_owned()],
+                Vec::new()
+            )
+        );
+        let of_20g = ["ext4:size=20G,regime=default", "xfs", "xfs"];
+        let (names, legend) = in_tables(&of_20g);
+        assert_eq!(names, ["ext4", "xfs", "xfs"]);
+        assert_eq!(legend, ["ext4 is ext4:size=20G,regime=default."]);
+    }
 
     #[test]
     fn names_say_what_differs_and_nothing_else() {
