@@ -86,6 +86,7 @@ pub fn read(path: &Path) -> crate::Result<Material> {
         facts: facts(&manifest, &workloads, &groups),
         commands: commands(path),
         by_value,
+        leading: Vec::new(),
         own_sections: vec![cells(&manifest.cells, &specs, &subjects)],
         groups,
         missing,

@@ -267,6 +267,8 @@ struct Material {
     commands: Vec<Command>,
     /// What numbers do that an experiment varies: before all others.
     by_value: ByValue,
+    /// What differs between runs, before what is said of all of them.
+    leading: Vec<Finding>,
     /// Sections of its own, behind all others.
     own_sections: Vec<Section>,
     /// The verdict, where nothing was run that has one, and nothing lacks that a run would have.
@@ -309,6 +311,7 @@ fn title(subjects: &[Subject]) -> String {
 fn page(material: Material, beside: Option<&dyn Beside>) -> Report {
     let mut sections = material.by_value.sections;
     let mut verdict = material.by_value.findings;
+    verdict.extend(material.leading);
     let mut missing = material.missing;
     let mut by_group = Vec::new();
     for group in &material.groups {

@@ -1,5 +1,7 @@
 //! Several runs on one page, each beside the first: curves over each other, and what differs, as a table.
 
+mod changed;
+
 use super::source;
 use super::subject::{Group, Subject};
 use super::words::{list, size};
@@ -9,7 +11,7 @@ use crate::error::bail;
 use crate::run_folder::Manifest;
 use crate::table;
 use fsage_bench::Says;
-use fsage_metrics::{Metric, Unit, files, free_space, layout_score, pieces, split_files};
+use fsage_metrics::{Better, Metric, Unit, files, free_space, layout_score, pieces, split_files};
 use fsage_report::{Cell, Command, DataTable, Exhibit, Section, Sheet};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -37,6 +39,8 @@ pub struct Side {
     pub layout: Vec<Difference>,
     /// Phases of benchmarks that both have: the other run's aged file system over that of the first.
     pub benchmarks: Vec<Benchmarked>,
+    /// What changed most, in a sentence.
+    pub says: String,
 }
 
 /// A metric in two runs.
@@ -50,6 +54,9 @@ pub struct Difference {
     pub first: f64,
     /// In the other.
     pub other: f64,
+    /// Whether more of it is better.
+    #[serde(skip)]
+    better: Better,
     /// As people read them.
     #[serde(skip)]
     shown: [String; 2],
@@ -109,6 +116,12 @@ pub fn read(paths: &[PathBuf]) -> crate::Result<(Material, Vec<Side>)> {
     let mut sides = Vec::new();
     for (run, name) in runs.iter().zip(&names).skip(1) {
         sides.extend(beside(&runs[0].subjects, &names[0], &run.subjects, name));
+    }
+    let mut leading = Vec::new();
+    for side in &mut sides {
+        let finding = changed::finding(side, is_one_workload);
+        side.says.clone_from(&finding.text);
+        leading.push(finding);
     }
     if sides.is_empty() {
         missing.push(
@@ -172,6 +185,7 @@ pub fn read(paths: &[PathBuf]) -> crate::Result<(Material, Vec<Side>)> {
         }],
         own_sections: section(&sides).into_iter().collect(),
         groups: vec![group],
+        leading,
         missing,
         ..Material::default()
     };
@@ -206,6 +220,7 @@ fn beside(first: &[Subject], first_name: &str, other: &[Subject], other_name: &s
         runs: [first_name.to_owned(), other_name.to_owned()],
         layout: differences(one, other),
         benchmarks: benchmarks(one, other),
+        says: String::new(),
     });
     sides.collect()
 }
@@ -223,6 +238,7 @@ fn differences(one: &Subject, other: &Subject) -> Vec<Difference> {
             title: metric.title.to_owned(),
             first,
             other,
+            better: metric.better,
             shown: [first, other].map(|value| shown(metric, value)),
         })
     });
@@ -377,14 +393,13 @@ fn section(sides: &[Side]) -> Option<Section> {
 pub fn print(out: &mut impl Write, sides: &[Side]) -> io::Result<()> {
     for side in sides {
         let [first, other] = &side.runs;
+        writeln!(out, "{}\n", table::wrapped(&side.says, "", ""))?;
         let mut all = table::table(&[side.target.as_str(), first, other, "difference"]);
         for line in &side.layout {
             let change = if line.first.total_cmp(&line.other).is_eq() {
                 "the same".to_owned()
-            } else if line.first.abs() > 0.0 {
-                format!("{:+.1} %", (line.other / line.first - 1.0) * 100.0)
             } else {
-                "-".to_owned()
+                changed::above(line.first, line.other).unwrap_or_else(|| "-".to_owned())
             };
             let [first, other] = line.shown.clone();
             all.add_row(vec![line.title.clone(), first, other, change]);

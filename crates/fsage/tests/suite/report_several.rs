@@ -54,8 +54,16 @@ fn two_runs_stand_side_by_side() {
         );
         assert_eq!(line["interval"], serde_json::json!([1.0, 1.0]));
     }
+    let says = side["says"].as_str().expect("a sentence");
+    assert!(says.contains("new hardly differs from old"), "{says}");
     let page = fs::read_to_string(at.join("page.html")).expect("a page");
-    for text in ["Side by side", "old: ", "new: ", "2 runs side by side"] {
+    for text in [
+        "new hardly differs from old",
+        "Side by side",
+        "old: ",
+        "new: ",
+        "2 runs side by side",
+    ] {
         assert!(page.contains(text), "{text}");
     }
 
@@ -68,6 +76,8 @@ fn two_runs_stand_side_by_side() {
     fsage(at, "age other.ops --on ffs -o third --no-map", 0);
     let shown = fsage(at, "report new third -o page.html", 0);
     assert!(shown.contains("different workloads"), "{shown}");
+    let (sentence, table) = (shown.find("than new"), shown.find("difference"));
+    assert!(sentence.is_some() && sentence < table, "{shown}");
     assert!(
         shown.contains("layout score") && shown.contains("third"),
         "{shown}"

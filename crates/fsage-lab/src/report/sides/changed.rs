@@ -1,0 +1,272 @@
+//! What changed most between two runs, in one sentence: what differs by the largest factor comes first.
+
+use super::{Benchmarked, Difference, Side};
+use crate::benching::digits;
+use crate::report::verdict::ALIKE;
+use crate::report::words::list;
+use fsage_bench::Says;
+use fsage_metrics::{Better, layout_score};
+use fsage_report::{Finding, Tone};
+
+/// What differs by a smaller share hardly differs. Layout scores, which are near 1, do below [`ALIKE`].
+const LITTLE: f64 = 0.02;
+
+/// So many changes are told; the table has the rest.
+const TOLD: usize = 4;
+
+/// A metric or a benchmark that changed.
+struct Change {
+    text: String,
+    /// The difference as a share of the larger value: 1 from or to nothing.
+    share: f64,
+    better: Option<bool>,
+}
+
+/// How much one value is above another; nothing where that is 0.
+pub(super) fn above(first: f64, other: f64) -> Option<String> {
+    (first.abs() > 0.0).then(|| format!("{:+.1} %", (other / first - 1.0) * 100.0))
+}
+
+/// The sentence of a pair of targets.
+pub(super) fn finding(side: &Side, is_one_workload: bool) -> Finding {
+    let [first, other] = &side.runs;
+    let mut changes: Vec<Change> = Vec::new();
+    let mut alike: Vec<&str> = Vec::new();
+    let mut open: Vec<String> = Vec::new();
+    for line in &side.layout {
+        if hardly_differs(line) {
+            alike.push(&line.title);
+        } else {
+            changes.push(of_metric(line));
+        }
+    }
+    let names: Vec<String> = side.benchmarks.iter().map(name).collect();
+    for (line, name) in side.benchmarks.iter().zip(&names) {
+        match line.says {
+            Says::Inconclusive => open.push(name.clone()),
+            Says::Faster | Says::Slower if share(line.first, line.other) >= LITTLE => {
+                changes.push(of_benchmark(line, name));
+            }
+            _ => alike.push(name),
+        }
+    }
+    changes.sort_by(|a, b| b.share.total_cmp(&a.share));
+    let (conclusion, tone) = conclusion(&changes);
+    let texts: Vec<&str> = changes.iter().map(|change| change.text.as_str()).collect();
+    let mut text = format!("{}: {other} {conclusion} {first}", side.target);
+    if let [most, rest @ ..] = &texts[..] {
+        text.push_str(&format!(". Most changed: {most}"));
+        if !rest.is_empty() {
+            let told = &rest[..rest.len().min(TOLD - 1)];
+            let more = match rest.len() - told.len() {
+                0 => String::new(),
+                more => format!(", and {more} more below"),
+            };
+            text.push_str(&format!("; then {}{more}", told.join(", ")));
+        }
+        text.push('.');
+        if !alike.is_empty() {
+            text.push_str(&format!(" Hardly different: {}.", list(&alike)));
+        }
+    } else {
+        text.push_str(": layout scores by less than 0.005, all else by less than 2 %.");
+    }
+    if !open.is_empty() {
+        text.push_str(&format!(" Open: {}.", list(&open)));
+    }
+    if !is_one_workload {
+        text.push_str(" Their workloads differ, which alone may be why.");
+    }
+    Finding {
+        text,
+        tone,
+        section: Some("sides".to_owned()),
+    }
+}
+
+/// What all changes together say of the other run.
+fn conclusion(changes: &[Change]) -> (&'static str, Tone) {
+    let any = |good: bool| changes.iter().any(|change| change.better == Some(good));
+    match (any(true), any(false)) {
+        _ if changes.is_empty() => ("hardly differs from", Tone::Neutral),
+        (true, false) => ("is better than", Tone::Good),
+        (false, true) => ("is worse than", Tone::Bad),
+        (true, true) if changes[0].better == Some(true) => (
+            "is better in some and worse in other things than",
+            Tone::Neutral,
+        ),
+        (true, true) => (
+            "is worse in some and better in other things than",
+            Tone::Neutral,
+        ),
+        (false, false) => ("is neither better nor worse than", Tone::Neutral),
+    }
+}
+
+fn share(first: f64, other: f64) -> f64 {
+    let largest = first.abs().max(other.abs());
+    if largest > 0.0 {
+        (first - other).abs() / largest
+    } else {
+        0.0
+    }
+}
+
+fn hardly_differs(line: &Difference) -> bool {
+    if line.metric == layout_score::SCORE.id {
+        (line.first - line.other).abs() < ALIKE
+    } else {
+        share(line.first, line.other) < LITTLE
+    }
+}
+
+fn of_metric(line: &Difference) -> Change {
+    let better = match line.better {
+        Better::Higher => Some(line.other > line.first),
+        Better::Lower => Some(line.other < line.first),
+        Better::Neither => None,
+    };
+    let [first, other] = &line.shown;
+    change(
+        &line.title,
+        [first, other],
+        [line.first, line.other],
+        better,
+    )
+}
+
+fn of_benchmark(line: &Benchmarked, name: &str) -> Change {
+    let shown = [line.first, line.other].map(digits);
+    let better = Some(line.says == Says::Faster);
+    change(
+        name,
+        [&shown[0], &shown[1]],
+        [line.first, line.other],
+        better,
+    )
+}
+
+fn change(name: &str, shown: [&str; 2], values: [f64; 2], better: Option<bool>) -> Change {
+    let word = match better {
+        Some(true) => "better",
+        Some(false) => "worse",
+        None => "",
+    };
+    let more = above(values[0], values[1]);
+    let notes: Vec<&str> = [more.as_deref().unwrap_or_default(), word]
+        .into_iter()
+        .filter(|note| !note.is_empty())
+        .collect();
+    let notes = match notes.join(", ") {
+        none if none.is_empty() => none,
+        notes => format!(" ({notes})"),
+    };
+    Change {
+        text: format!("{name} {} to {}{notes}", shown[0], shown[1]),
+        share: share(values[0], values[1]),
+        better,
+    }
+}
+
+fn name(line: &Benchmarked) -> String {
+    format!("{} {} ({})", line.suite, line.phase, line.unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fsage_metrics::{Metric, files, free_space, pieces};
+
+    fn metric(metric: &Metric, first: f64, other: f64) -> Difference {
+        Difference {
+            metric: metric.id.to_owned(),
+            title: metric.title.to_owned(),
+            first,
+            other,
+            better: metric.better,
+            shown: [first, other].map(|value| value.to_string()),
+        }
+    }
+
+    fn speed(says: Says, first: f64, other: f64) -> Benchmarked {
+        Benchmarked {
+            suite: "sequential".to_owned(),
+            phase: "read".to_owned(),
+            unit: "MB/s".to_owned(),
+            first,
+            other,
+            ratio: other / first,
+            interval: [other / first; 2],
+            says,
+        }
+    }
+
+    fn said(layout: Vec<Difference>, benchmarks: Vec<Benchmarked>) -> (String, Tone) {
+        let side = Side {
+            target: "ext4".to_owned(),
+            runs: ["old".to_owned(), "new".to_owned()],
+            layout,
+            benchmarks,
+            says: String::new(),
+        };
+        let finding = finding(&side, true);
+        (finding.text, finding.tone)
+    }
+
+    #[test]
+    fn room_that_shrank_most_comes_before_a_layout_that_hardly_differs() {
+        let (text, tone) = said(
+            vec![
+                metric(&layout_score::SCORE, 0.996, 0.994),
+                metric(&files::UTILIZATION, 0.5, 0.55),
+                metric(&free_space::PLACEABLE_1M, 120.0, 60.0),
+            ],
+            Vec::new(),
+        );
+        assert_eq!(
+            text,
+            "ext4: new is worse than old. Most changed: room for extents of 1 MiB 120 to 60 (-50.0 %, worse); then \
+             utilization 0.5 to 0.55 (+10.0 %). Hardly different: layout score."
+        );
+        assert_eq!(tone, Tone::Bad);
+    }
+
+    #[test]
+    fn speeds_stand_among_the_rest_and_those_that_are_open_are_no_change() {
+        let layout = || {
+            vec![
+                metric(&pieces::PER_FILE, 1.5, 1.2),
+                metric(&free_space::PLACEABLE_1M, 0.0, 0.0),
+            ]
+        };
+        let (text, tone) = said(layout(), vec![speed(Says::Faster, 10.0, 20.0)]);
+        assert_eq!(
+            text,
+            "ext4: new is better than old. Most changed: sequential read (MB/s) 10.0 to 20.0 (+100.0 %, better); then \
+             pieces per file 1.5 to 1.2 (-20.0 %, better). Hardly different: room for extents of 1 MiB."
+        );
+        assert_eq!(tone, Tone::Good);
+        let (text, _) = said(layout(), vec![speed(Says::Slower, 10.0, 5.0)]);
+        assert!(
+            text.starts_with("ext4: new is worse in some and better in other things than old. Most changed: sequential"),
+            "{text}"
+        );
+        let (text, _) = said(layout(), vec![speed(Says::Inconclusive, 10.0, 20.0)]);
+        assert!(text.contains("Most changed: pieces per file"), "{text}");
+        assert!(text.ends_with("Open: sequential read (MB/s)."), "{text}");
+    }
+
+    #[test]
+    fn where_nothing_changed_it_says_so_and_from_nothing_there_is_no_percentage() {
+        let same = metric(&pieces::PER_FILE, 1.2, 1.21);
+        let (text, tone) = said(vec![same], Vec::new());
+        let expected = "ext4: new hardly differs from old: layout scores by less than 0.005, all else by less than 2 %.";
+        assert_eq!((text.as_str(), tone), (expected, Tone::Neutral));
+        let room = metric(&free_space::PLACEABLE_1M, 0.0, 3.0);
+        let (text, _) = said(vec![room], Vec::new());
+        assert!(
+            text.ends_with("room for extents of 1 MiB 0 to 3 (better)."),
+            "{text}"
+        );
+    }
+}
