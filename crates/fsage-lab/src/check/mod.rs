@@ -302,6 +302,17 @@ fn number(value: f64) -> String {
         size if size >= 10.0 => format!("{value:.2}"),
         size if size >= 1.0 => format!("{value:.3}"),
         size if size >= 1e-3 => format!("{value:.4}"),
-        _ => format!("{value:e}"),
+        _ => format!("{value:.3e}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_four_digits_that_mean_something() {
+        let texts = [3.0, 0.97, 1234.5, 2.785_680_235_735_606_7e-4, -1e-7].map(number);
+        assert_eq!(texts, ["3", "0.9700", "1234", "2.786e-4", "-1.000e-7"]);
     }
 }
