@@ -184,9 +184,10 @@ fn kernel(params: &Params) -> Result<String, ParamError> {
         return refuse("journal", Some("0"), why);
     }
     if params.regime == Regime::Default {
-        let why = "a, b, c or d: no two runs of a kernel with default options are the same; means over lives compare \
-                   them, with the pace of the replay for a clock (operations a second): fsage compare --seeds 5 --on \
-                   ext4:regime=default,rate=5000 --on loop:ext4";
+        let why = "a, b, c or d: no two runs of a kernel with default options are the same, so that a model of them \
+                   can be equal to none. regime=b has the same mount options, and data is written back at the end of \
+                   the day. Means over lives compare default runs, with the pace of the replay for a clock (operations \
+                   a second): fsage compare --seeds 5 --on ext4:regime=default,rate=5000 --on loop:ext4";
         return refuse("regime", Some("default"), why);
     }
     let geometry = Geometry::mkfs(params);

@@ -155,9 +155,10 @@ fn kernel(params: &Params) -> Result<String, ParamError> {
         Regime::Strict => None,
         Regime::PerFile => Some("strict: nobody writes a real file system back file by file"),
         Regime::Default => Some(
-            "strict: no two runs of a kernel with default options are the same; means over lives compare them, \
-             with the pace of the replay for a clock (operations a second): fsage compare --seeds 5 --on \
-             xfs:regime=default,rate=5000 --on loop:xfs",
+            "strict: no two runs of a kernel with default options are the same, so that a model of them can be equal \
+             to none. regime=strict has the same allocator, and data is written back at the end of the day. Means over \
+             lives compare default runs, with the pace of the replay for a clock (operations a second): fsage compare \
+             --seeds 5 --on xfs:regime=default,rate=5000 --on loop:xfs",
         ),
     };
     if let Some(why) = why {

@@ -60,6 +60,14 @@ fn what_cannot_be_verified_is_refused() {
         ("loop:ext4", "those are: ext4"),
         ("ext4:root=off", "only root mounts an image"),
         ("ext4:journal=0", "a journal"),
+        (
+            "ext4:regime=default",
+            "can be equal to none. regime=b has the same mount options",
+        ),
+        (
+            "xfs:regime=default",
+            "can be equal to none. regime=strict has the same allocator",
+        ),
         ("ext5", "did you mean `ext"),
     ] {
         let output = fsage(at, &["verify-model", model, "w.parquet"]);
