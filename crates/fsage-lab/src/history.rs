@@ -15,8 +15,10 @@ use serde::Serialize;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+mod paths;
 mod served;
-pub use served::Served;
+pub use paths::paths;
+pub use served::{GroupThen, Served};
 
 /// Which file of a target.
 #[derive(Clone, Debug, PartialEq, Eq)]

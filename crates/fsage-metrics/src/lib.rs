@@ -52,6 +52,7 @@ metrics! {
 
 pub mod block_map;
 pub mod directory_statistics;
+pub mod free_by_group;
 pub mod kept;
 pub mod measures;
 pub mod metric;
@@ -61,6 +62,7 @@ mod sign;
 pub use block_map::{Recorder, Recording};
 pub use directory_order::DirectoryOrder;
 pub use directory_statistics::{Adjacency, DirectoryStatistics};
+pub use free_by_group::{FreeOfGroup, free_by_group};
 pub use free_space::{FreeSpace, RunClass};
 pub use kept::Kept;
 pub use layout_score::{LayoutBySize, LayoutScore, SizeClass};

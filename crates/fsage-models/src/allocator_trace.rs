@@ -7,7 +7,7 @@
 
 use crate::microscope::{self, Microscope, WorkloadTrace};
 use crate::registry::AnyModel;
-use fsage_core::{Event, Op, Outcome};
+use fsage_core::{Event, Layout, Op, Outcome};
 use std::any::Any;
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -123,6 +123,10 @@ impl<F: TracedAllocator> WorkloadTrace for Trace<F> {
 
     fn bad_line(&mut self, line: &[u8], out: &mut dyn Write) -> io::Result<()> {
         self.print(line, Some("BADOP"), out)
+    }
+
+    fn layout(&self) -> Option<&dyn Layout> {
+        Some(&self.fs)
     }
 
     fn finish(&mut self, out: &mut dyn Write) -> io::Result<()> {

@@ -2,7 +2,7 @@
 //! line by line.
 
 use crate::AnyModel;
-use fsage_core::Event;
+use fsage_core::{Event, Layout};
 use std::fmt;
 use std::io::{self, Write};
 use thiserror::Error;
@@ -43,6 +43,11 @@ pub trait WorkloadTrace: fmt::Debug {
     /// # Errors
     /// Writing to `out`.
     fn bad_line(&mut self, line: &[u8], out: &mut dyn Write) -> io::Result<()>;
+
+    /// The model as it is now, where it may be looked at.
+    fn layout(&self) -> Option<&dyn Layout> {
+        None
+    }
 
     /// The end of the workload.
     ///

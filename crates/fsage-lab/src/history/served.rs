@@ -2,7 +2,8 @@
 
 use crate::aging;
 use crate::watch::Watch;
-use fsage_core::Op;
+use fsage_core::{Geometry, Op};
+use fsage_metrics::{FreeOfGroup, free_by_group};
 use fsage_models::microscope::Trace;
 use fsage_target::{Target, TargetSpec};
 use serde::Serialize;
@@ -21,10 +22,28 @@ pub struct Served {
     pub first_goal: u64,
     /// Blocks that the first one got.
     pub first_got: u64,
+    /// Where these begin: a block of the file system.
+    pub first_block: u64,
+    /// The group of the first one's goal, and that of what it got where it is another one, as they were when the day
+    /// began.
+    pub groups: Vec<GroupThen>,
     /// Requests that got a run that begins at their goal.
     pub at_goal: usize,
     /// The longest run that any of them got, in blocks.
     pub longest_got: u64,
+}
+
+/// What was free in a group, in blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct GroupThen {
+    /// Its number, from 0.
+    pub group: u64,
+    /// Its free blocks.
+    pub free: u64,
+    /// The runs in which they lie.
+    pub runs: u64,
+    /// The longest of these.
+    pub longest: u64,
 }
 
 /// Those of an inode on a day, the first of which has the number 0; none of a model that names no criteria, and where
@@ -45,8 +64,12 @@ pub(super) fn on_day(
         return Ok(None);
     };
     let (mut ended, mut lines, mut of_day) = (0, Vec::new(), Vec::new());
-    let mut failed = None;
+    let (mut failed, mut then) = (None, None);
     aging::each_event(workload, "requests", ui, |event| {
+        if ended == day && then.is_none() {
+            let layout = trace.layout();
+            then = layout.map(|layout| (layout.geometry(), free_by_group(layout)));
+        }
         failed = failed.take().or(trace.step(event, b"", &mut lines).err());
         // The names of the columns come first, whatever day it is.
         if ended == day || of_day.is_empty() {
@@ -60,8 +83,30 @@ pub(super) fn on_day(
     }
     match failed {
         Some(error) => Err(error.into()),
-        None => Ok(tally(&String::from_utf8_lossy(&of_day))),
+        None => Ok(tally(&String::from_utf8_lossy(&of_day)).map(|mut served| {
+            let then = then.map(|(geometry, free)| groups(&served, &geometry, &free));
+            served.groups = then.unwrap_or_default();
+            served
+        })),
     }
+}
+
+/// The groups of the first request, of what was free in all of them.
+fn groups(served: &Served, geometry: &Geometry, free: &[FreeOfGroup]) -> Vec<GroupThen> {
+    let block_bytes = u64::from(geometry.block_bytes).max(1);
+    let of = |block: u64| block * block_bytes / geometry.group_bytes.max(1);
+    let mut numbers = vec![of(served.first_goal), of(served.first_block)];
+    numbers.dedup();
+    let groups = numbers.into_iter().filter_map(|group| {
+        let free = free.get(usize::try_from(group).ok()?)?;
+        Some(GroupThen {
+            group,
+            free: free.free_bytes / block_bytes,
+            runs: free.runs,
+            longest: free.longest_bytes / block_bytes,
+        })
+    });
+    groups.collect()
 }
 
 /// From the lines of a trace.
@@ -82,6 +127,8 @@ fn tally(trace: &str) -> Option<Served> {
             first_asked: asked,
             first_goal: number(goal)?,
             first_got: got,
+            first_block: number(block)?,
+            groups: Vec::new(),
             at_goal: 0,
             longest_got: 0,
         });
@@ -125,6 +172,8 @@ mod tests {
             first_asked: 583,
             first_goal: 32_768,
             first_got: 2,
+            first_block: 184_054,
+            groups: Vec::new(),
             at_goal: 1,
             longest_got: 4,
         };
@@ -134,5 +183,57 @@ mod tests {
             None
         );
         assert_eq!(tally(""), None);
+    }
+
+    /// Two groups of ten blocks; the second has 5 free blocks in 2 runs.
+    #[test]
+    fn the_groups_of_the_goal_and_of_what_it_got_are_told() {
+        let geometry = Geometry {
+            fs_type: "ext4".to_owned(),
+            size_bytes: 20 * 4096,
+            data_bytes: None,
+            reserved_bytes: 0,
+            block_bytes: 4096,
+            frag_bytes: 4096,
+            inodes_total: 64,
+            group_count: 2,
+            group_bytes: 10 * 4096,
+            inodes_per_group: 32,
+            first_ino: 1,
+            inode_chunk_bytes: 0,
+        };
+        let full = FreeOfGroup {
+            size_bytes: 10 * 4096,
+            ..FreeOfGroup::default()
+        };
+        let second = FreeOfGroup {
+            free_bytes: 5 * 4096,
+            runs: 2,
+            longest_bytes: 3 * 4096,
+            ..full
+        };
+        let served = |first_goal, first_block| Served {
+            requests: 1,
+            by: Vec::new(),
+            first_asked: 4,
+            first_goal,
+            first_got: 3,
+            first_block,
+            groups: Vec::new(),
+            at_goal: 0,
+            longest_got: 3,
+        };
+        let of = |group, free, runs, longest| GroupThen {
+            group,
+            free,
+            runs,
+            longest,
+        };
+        let all = [full, second];
+        assert_eq!(
+            groups(&served(9, 10), &geometry, &all),
+            [of(0, 0, 0, 0), of(1, 5, 2, 3)]
+        );
+        assert_eq!(groups(&served(12, 19), &geometry, &all), [of(1, 5, 2, 3)]);
     }
 }

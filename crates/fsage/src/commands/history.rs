@@ -3,7 +3,7 @@
 use crate::summary::print_json;
 use crate::ui::{self, Ui};
 use fsage_core::size::human;
-use fsage_lab::history::{Done, FileDay, History, Served, Which, history};
+use fsage_lab::history::{Done, FileDay, GroupThen, History, Served, Which, history};
 use fsage_lab::table;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -151,16 +151,32 @@ fn why(served: &Served) -> String {
         Some((name, _)) if name == "CR_GOAL_LEN_SLOW" => {
             " CR_GOAL_LEN_SLOW goes, from the goal's group on, over groups with as many free blocks as are asked for, \
              however scattered. It takes the best of the first 200 pieces (mb_max_to_scan), where none suffices, so \
-             that a longer run farther on is not seen."
+             that a longer run farther on is not seen. CR_GOAL_LEN_FAST before it takes only groups whose mean free \
+             run is as long as the request."
         }
         Some((name, _)) if name == "CR_ANY_FREE" => {
             " CR_ANY_FREE takes any free blocks, where no group has as many as are asked for."
         }
         _ => "",
     };
+    let then = match &served.groups[..] {
+        [] => String::new(),
+        [goal] => format!(
+            " When that day began, group {}, of its goal and of what it got, {}.",
+            goal.group,
+            room(goal)
+        ),
+        [goal, got, ..] => format!(
+            " When that day began, group {} of the goal {}, and group {}, which served it, {}.",
+            goal.group,
+            room(goal),
+            got.group,
+            room(got)
+        ),
+    };
     format!(
         " That day its data took {} requests to mballoc, served by: {}. The first asked for {} blocks at block {} and \
-         got {}; the longest run that any got was {} blocks, and {} began at their goal.{takes}",
+         got {}; the longest run that any got was {} blocks, and {} began at their goal.{then}{takes}",
         served.requests,
         by.join(", "),
         served.first_asked,
@@ -169,6 +185,19 @@ fn why(served: &Served) -> String {
         served.longest_got,
         served.at_goal
     )
+}
+
+/// What was free in a group.
+fn room(group: &GroupThen) -> String {
+    match group.runs {
+        0 => "had nothing free".to_owned(),
+        runs => format!(
+            "had {} free blocks in {runs} runs, {:.1} blocks a run on average and {} in the longest",
+            group.free,
+            group.free as f64 / runs as f64,
+            group.longest
+        ),
+    }
 }
 
 /// What was done on a day.

@@ -14,8 +14,10 @@ use fsage_data::profiles::{PROFILES, is_profiles_csv};
 use fsage_data::snapshot::INODES;
 use fsage_data::{is_parquet, table};
 use fsage_lab::cffs_image;
+use fsage_lab::history;
 use fsage_lab::workload::is_there;
 use fsage_real::loop_image::Kind;
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -37,7 +39,8 @@ pub struct Args {
     /// Of a snapshot or an image, print what lies in these blocks: files, pointers, free space.
     #[arg(long, value_name = "FIRST-LAST", value_parser = blocks::parse)]
     blocks: Option<RangeInclusive<u64>>,
-    /// Of a snapshot, an image or RUN/TARGET, print the files in the most pieces.
+    /// Of a snapshot, an image or RUN/TARGET, print the files in the most pieces. For paths of a model its workload is
+    /// lived again.
     #[arg(long, value_name = "NUMBER", num_args = 0..=1, default_missing_value = "20")]
     worst: Option<usize>,
     /// Of a snapshot, an image or RUN/TARGET, print how full and how fragmented each block or allocation group is.
@@ -61,7 +64,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     }
     if let Some(number) = args.worst {
         return with_layout(file, args.snap_id, ui, &mut |layout| {
-            fragmented::print_worst(layout, number, args.json)
+            fragmented::print_worst(layout, number, args.json, |inodes| paths(file, inodes, ui))
         });
     }
     if args.groups {
@@ -113,6 +116,21 @@ fn with_layout(
     let last = file.join("final.parquet");
     let file = if last.is_file() { &last } else { file };
     use_it(&snapshot::open(file, snap_id)?)
+}
+
+/// Paths of inodes of RUN/TARGET, where they can be found; nothing of any other file.
+fn paths(of: &Path, inodes: &[u64], ui: Ui) -> anyhow::Result<BTreeMap<u64, String>> {
+    if !of.join("final.parquet").is_file() {
+        return Ok(BTreeMap::new());
+    }
+    match history::paths(of, inodes, &ui) {
+        Ok(paths) => Ok(paths),
+        Err(error) => {
+            go_on()?;
+            ui.warn(&format!("paths are not known: {error:#}"));
+            Ok(BTreeMap::new())
+        }
+    }
 }
 
 /// Gives every event of a workload to `f`, with a progress bar if it takes longer than a second.

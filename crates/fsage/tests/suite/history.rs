@@ -126,3 +126,33 @@ fn a_file_is_followed_through_its_days() {
         assert!(said.contains(words), "{command}: {said}");
     }
 }
+
+#[test]
+fn the_files_in_the_most_pieces_have_paths_where_the_workload_is_there() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    // Two files that grow in turn on a device of one group, synced each day.
+    let mut workload = "mkdir 5\nmkdir 6 5\ncreate 1 6 8192\ncreate 2 6 8192\nday 1\n".to_owned();
+    for day in 2..30 {
+        workload.push_str(&format!("append 1 8192\nappend 2 8192\nday {day}\n"));
+    }
+    fs::write(at.join("w.ops"), workload).expect("a workload");
+    fsage(at, "age w.ops --on ffs:size=64M -o run", 0);
+    let target = "run/ffs_size-64M";
+    let worst = json(at, &format!("inspect {target} --worst 1 --json"));
+    let inode = &worst[0]["inode"];
+    let named = json(at, &format!("history {target} --inode {inode} --json"));
+    let path = worst[0]["path"].as_str().expect("a path");
+    assert_eq!(named["path"], format!("/{path}"));
+    assert!(["d5/d6/f1", "d5/d6/f2"].contains(&path), "{worst}");
+    let shown = fsage(at, &format!("inspect {target} --worst 1"), 0);
+    assert!(shown.contains(path), "{shown}");
+    // Without the workload there is what the run has.
+    fs::remove_file(at.join("w.ops")).expect("removed");
+    let shown = fsage(at, &format!("inspect {target} --worst 1"), 0);
+    assert!(shown.contains("paths are not known"), "{shown}");
+    assert!(
+        shown.contains("directory") && !shown.contains(path),
+        "{shown}"
+    );
+}

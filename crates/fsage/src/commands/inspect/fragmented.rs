@@ -7,9 +7,14 @@ use fsage_core::size::human;
 use fsage_core::{FileKind, FileView, Layout};
 use fsage_lab::history;
 use fsage_lab::table::align_left;
+use fsage_metrics::free_by_group;
 use serde::Serialize;
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::io::Write;
+
+/// Characters of a path that fit beside the other columns in 80. JSON has all of it.
+const PATH_WIDTH: usize = 36;
 
 /// A regular file in pieces.
 #[derive(Debug, PartialEq, Eq, Serialize)]
@@ -31,6 +36,10 @@ struct Group {
     /// Share of it that is not free.
     used: f64,
     free_bytes: u64,
+    /// Runs in which that lies.
+    free_runs: u64,
+    /// How long one is on average, in blocks: what mballoc and its like judge a group by.
+    mean_free_blocks: Option<f64>,
     largest_free_bytes: u64,
     /// Regular files whose data begin in it.
     files: u64,
@@ -78,10 +87,16 @@ fn groups(layout: &dyn Layout) -> Option<Vec<Group>> {
     if bytes == 0 {
         return None;
     }
-    let of = |physical_bytes: u64| physical_bytes / bytes;
-    let mut groups: Vec<Group> = (0..geometry.size_bytes.div_ceil(bytes))
-        .map(|number| Group {
+    let block_bytes = f64::from(geometry.block_bytes.max(1));
+    let free = free_by_group(layout).into_iter().zip(0..);
+    let mut groups: Vec<Group> = free
+        .map(|(free, number)| Group {
             number,
+            used: 1.0 - free.free_bytes as f64 / free.size_bytes as f64,
+            free_bytes: free.free_bytes,
+            free_runs: free.runs,
+            mean_free_blocks: free.mean_bytes().map(|mean| mean / block_bytes),
+            largest_free_bytes: free.longest_bytes,
             ..Group::default()
         })
         .collect();
@@ -91,32 +106,31 @@ fn groups(layout: &dyn Layout) -> Option<Vec<Group>> {
         let Some(first) = first.filter(|_| file.kind == FileKind::Regular) else {
             return;
         };
-        if let Some(group) = groups.get_mut(of(first.physical_bytes) as usize) {
+        if let Some(group) = groups.get_mut((first.physical_bytes / bytes) as usize) {
             let pieces = pieces(file);
             group.files += 1;
             group.fragmented += u64::from(pieces > 1);
             group.pieces += pieces;
         }
     });
-    layout.visit_free(&mut |run| {
-        // A run that goes over the end of a group is one run in each.
-        for part in run.cut_at_multiples(bytes) {
-            if let Some(group) = groups.get_mut(of(part.start_bytes) as usize) {
-                group.free_bytes += part.length_bytes;
-                group.largest_free_bytes = group.largest_free_bytes.max(part.length_bytes);
-            }
-        }
-    });
-    for group in &mut groups {
-        let size = bytes.min(geometry.size_bytes - group.number * bytes);
-        group.used = 1.0 - group.free_bytes as f64 / size as f64;
-    }
     Some(groups)
 }
 
-/// Prints the files in the most pieces.
-pub fn print_worst(layout: &dyn Layout, number: usize, as_json: bool) -> anyhow::Result<()> {
-    let files = worst(layout, number);
+/// Prints the files in the most pieces. `paths` finds those of inodes where the layout has none.
+pub fn print_worst(
+    layout: &dyn Layout,
+    number: usize,
+    as_json: bool,
+    paths: impl FnOnce(&[u64]) -> anyhow::Result<BTreeMap<u64, String>>,
+) -> anyhow::Result<()> {
+    let mut files = worst(layout, number);
+    if !files.iter().any(|file| file.path.is_some()) {
+        let inodes: Vec<u64> = files.iter().map(|file| file.inode).collect();
+        let mut paths = paths(&inodes)?;
+        for file in &mut files {
+            file.path = paths.remove(&file.inode);
+        }
+    }
     let mut out = ui::stdout();
     if as_json {
         print_json(&mut out, &files)?;
@@ -126,27 +140,22 @@ pub fn print_worst(layout: &dyn Layout, number: usize, as_json: bool) -> anyhow:
         writeln!(out, "No regular file is in several pieces.")?;
         return Ok(out.flush()?);
     }
-    // What a run keeps of a target has no names.
     let has_paths = files.iter().any(|file| file.path.is_some());
-    let mut header = vec!["pieces", "size", "mean piece", "inode", "directory"];
+    let last = if has_paths { "path" } else { "directory" };
+    let mut shown = table(&["pieces", "size", "mean piece", "inode", last]);
     if has_paths {
-        header.push("path");
+        align_left(&mut shown, &[4]);
     }
-    let mut shown = table(&header);
-    align_left(&mut shown, &[5]);
     for file in files {
-        let mut cells = vec![
+        let directory = file.directory.map(|inode| inode.to_string());
+        let path = file.path.map(|path| shortened(&path, PATH_WIDTH));
+        shown.add_row([
             file.pieces.to_string(),
             human(file.size_bytes),
             human(file.size_bytes / file.pieces),
             file.inode.to_string(),
-            file.directory
-                .map_or_else(String::new, |inode| inode.to_string()),
-        ];
-        if has_paths {
-            cells.push(file.path.unwrap_or_default());
-        }
-        shown.add_row(cells);
+            if has_paths { path } else { directory }.unwrap_or_default(),
+        ]);
     }
     writeln!(out, "{shown}")?;
     if !has_paths {
@@ -158,6 +167,17 @@ pub fn print_worst(layout: &dyn Layout, number: usize, as_json: bool) -> anyhow:
     Ok(out.flush()?)
 }
 
+/// The end of a path that has no more characters than these, from a directory on if one begins in it.
+fn shortened(path: &str, most: usize) -> String {
+    let length = path.chars().count();
+    if length <= most {
+        return path.to_owned();
+    }
+    let end: String = path.chars().skip(length - (most - 1)).collect();
+    let end = end.find('/').map_or(end.as_str(), |at| &end[at..]);
+    format!("…{end}")
+}
+
 /// Prints how full and how fragmented each group is.
 pub fn print_groups(layout: &dyn Layout, as_json: bool) -> anyhow::Result<()> {
     let Some(groups) = groups(layout) else {
@@ -166,6 +186,7 @@ pub fn print_groups(layout: &dyn Layout, as_json: bool) -> anyhow::Result<()> {
             layout.geometry().fs_type
         );
     };
+    let geometry = layout.geometry();
     let mut out = ui::stdout();
     if as_json {
         print_json(&mut out, &groups)?;
@@ -175,9 +196,11 @@ pub fn print_groups(layout: &dyn Layout, as_json: bool) -> anyhow::Result<()> {
         "group",
         "full",
         "free",
+        "free\nruns",
+        "blocks\na run",
         "longest\nfree run",
         "files",
-        "in pieces",
+        "in\npieces",
         "pieces\na file",
     ]);
     for group in groups {
@@ -189,6 +212,10 @@ pub fn print_groups(layout: &dyn Layout, as_json: bool) -> anyhow::Result<()> {
             group.number.to_string(),
             format!("{:.0} %", group.used * 100.0),
             human(group.free_bytes),
+            group.free_runs.to_string(),
+            group
+                .mean_free_blocks
+                .map_or_else(|| "-".to_owned(), |mean| format!("{mean:.1}")),
             human(group.largest_free_bytes),
             group.files.to_string(),
             percent((group.files > 0).then(|| group.fragmented as f64 / group.files as f64)),
@@ -197,8 +224,9 @@ pub fn print_groups(layout: &dyn Layout, as_json: bool) -> anyhow::Result<()> {
     }
     writeln!(
         out,
-        "Groups of {}; a file belongs to the group in which its data begin.\n\n{shown}",
-        human(layout.geometry().group_bytes)
+        "Groups of {} in blocks of {}; a file belongs to the group in which its data begin.\n\n{shown}",
+        human(geometry.group_bytes),
+        human(u64::from(geometry.block_bytes))
     )?;
     Ok(out.flush()?)
 }
@@ -272,6 +300,15 @@ mod tests {
     }
 
     #[test]
+    fn of_a_long_path_the_end_is_shown() {
+        assert_eq!(shortened("d1/f2", 5), "d1/f2");
+        assert_eq!(shortened("d10/d20/f30", 10), "…/d20/f30");
+        assert_eq!(shortened("d10/d20/f30", 8), "…/f30");
+        assert_eq!(shortened("d1/abcdefgh", 5), "…efgh");
+        assert_eq!(shortened("ä/öäüöäü", 5), "…üöäü");
+    }
+
+    #[test]
     fn a_group_has_its_part_of_a_run_and_the_files_that_begin_in_it() {
         let groups = groups(&layout()).expect("groups");
         let found: Vec<(u64, u64, u64, u64, u64)> = groups
@@ -288,5 +325,11 @@ mod tests {
             .collect();
         assert_eq!(found, [(3, 3, 1, 1, 3), (3, 2, 1, 0, 1)]);
         assert!((groups[0].used - 0.7).abs() < 1e-9);
+        // The first has blocks 7 to 9, the second 10, 11 and 19.
+        let runs: Vec<(u64, Option<f64>)> = groups
+            .iter()
+            .map(|group| (group.free_runs, group.mean_free_blocks))
+            .collect();
+        assert_eq!(runs, [(1, Some(3.0)), (2, Some(1.5))]);
     }
 }
