@@ -47,6 +47,7 @@ pub mod aging;
 pub mod benching;
 pub mod cffs_image;
 pub mod check;
+pub mod clusters;
 pub mod collect;
 pub mod compare;
 pub mod days;

@@ -187,6 +187,26 @@ impl TargetSpec {
         value.as_deref()
     }
 
+    /// How much a real ext4 gives at once where `mkfs` makes it with clusters (`-O bigalloc`): what `-C` says, or 16
+    /// blocks of 4 KiB.
+    pub fn cluster_bytes(&self) -> Option<u64> {
+        let mut words = self.value("mkfs")?.split_whitespace().peekable();
+        let (mut is_on, mut bytes) = (false, 16 * 4096);
+        while let Some(word) = words.next() {
+            let (option, joined) = word.split_at_checked(2).unwrap_or((word, ""));
+            let mut value = || {
+                let next = || words.next_if(|next| !next.starts_with('-'));
+                (!joined.is_empty()).then_some(joined).or_else(next)
+            };
+            match option {
+                "-O" => is_on |= value()?.split(',').any(|feature| feature == "bigalloc"),
+                "-C" => bytes = fsage_core::size::parse(value()?).ok()?,
+                _ => {}
+            }
+        }
+        is_on.then_some(bytes)
+    }
+
     /// The same target without a key.
     #[must_use]
     pub fn without(&self, key: &str) -> TargetSpec {

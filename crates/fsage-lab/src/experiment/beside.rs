@@ -3,6 +3,7 @@
 
 use super::results::{Row, values};
 use super::verdict::Verdict;
+use crate::clusters;
 use crate::life::{self, Life};
 use crate::report::verdict::UNLIKE_BLOCKS;
 use crate::table;
@@ -55,9 +56,17 @@ pub(super) fn of(lives: &[&Verdict], first: &[&Verdict]) -> Vec<Beside> {
     differing.collect()
 }
 
-/// Whether a break weighs less in some of these layout scores than in others, since their blocks are smaller.
-pub(super) fn blocks_are_unlike<'a>(of: impl IntoIterator<Item = &'a Verdict>) -> bool {
-    let scored = of.into_iter().filter_map(|verdict| verdict.scored_per_byte);
+/// Whether a break weighs less in some of these layout scores than in others, since their blocks are smaller, or since
+/// they have clusters.
+pub(super) fn blocks_are_unlike<'a>(
+    of: impl IntoIterator<Item = &'a Verdict, IntoIter: Clone>,
+) -> bool {
+    let of = of.into_iter();
+    let targets = of.clone().map(|verdict| verdict.target.as_str());
+    if clusters::warning(targets.map(|target| (target, target))).is_some() {
+        return true;
+    }
+    let scored = of.filter_map(|verdict| verdict.scored_per_byte);
     let (least, most) = scored.fold((f64::INFINITY, 0.0_f64), |(least, most), scored| {
         (least.min(scored), most.max(scored))
     });

@@ -6,6 +6,7 @@ use super::targets;
 use crate::summary;
 use crate::ui::{self, Ui};
 use fsage_lab::aging::{self, Options, Request, Start};
+use fsage_lab::clusters;
 use fsage_lab::images;
 use fsage_lab::workload::is_there;
 use fsage_metrics::log;
@@ -76,6 +77,10 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
             "{}: the log has come to its end, and nothing more could be written: its cleaner cannot progress",
             row.target
         ));
+    }
+    let targets = rows.iter().map(|row| row.target.as_str());
+    if let Some(warning) = clusters::warning(targets.map(|target| (target, target))) {
+        ui.warn(&warning);
     }
     let mut out = ui::stdout();
     if args.json {

@@ -62,7 +62,7 @@ pub fn findings(group: &Group) -> Vec<Finding> {
         let no_verdict = warnings::no_verdict(group);
         let draws = clock::one_system(group);
         if no_verdict.is_none() && draws.is_none() {
-            let unlike = warnings::blocks(&ranking);
+            let unlike = warnings::unlike(&ranking);
             let answer =
                 together::sentence(group).or_else(|| consequences::answer(group, &compared));
             findings.extend(answer.into_iter().flat_map(|answer| {

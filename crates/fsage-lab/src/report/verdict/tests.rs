@@ -572,6 +572,37 @@ fn blocks_of_other_sizes_are_said() {
 }
 
 #[test]
+fn scores_of_a_file_system_with_clusters_are_not_ranked_beside_others() {
+    let with = |name: &str, spec: &str, score: f64, pieces: f64| {
+        let mut subject = one(name, &[score], None);
+        subject.spec = spec.to_owned();
+        let day = &mut subject.lives[0].days[0];
+        day.metrics.set(&pieces::PER_FILE, pieces);
+        subject
+    };
+    let plain = with("plain", "loop:ext4,size=1G", 0.9, 1.5);
+    let big = with(
+        "big",
+        "loop:ext4,size=1G,mkfs=-O bigalloc -C 64K",
+        0.99,
+        1.25,
+    );
+    let all = said(vec![plain.clone(), big]).join("\n");
+    assert!(
+        all.contains("big has clusters of 64 KiB (bigalloc), plain none"),
+        "{all}"
+    );
+    let pieces = "After 1 day, pieces per file: big 1.25 and plain 1.50.";
+    assert!(all.contains(pieces) && !all.contains("contiguous"), "{all}");
+    let other = with("other", "loop:ext4,size=2G", 0.99, 1.25);
+    let all = said(vec![plain, other]).join("\n");
+    assert!(
+        all.contains("contiguous") && !all.contains("clusters"),
+        "{all}"
+    );
+}
+
+#[test]
 fn a_disk_too_small_for_a_mebibyte_lost_no_room_to_age() {
     let mut small = one("a", &[0.9], None);
     small.lives[0].days[0]

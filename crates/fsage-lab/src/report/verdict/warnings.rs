@@ -3,6 +3,7 @@
 use super::consequences::any_has_lost;
 use super::{Ranking, alike, finding};
 use crate::aging::NEARLY_EMPTY;
+use crate::clusters;
 use crate::days::{self, DayRow, REASONS};
 use crate::fullness::Fullness;
 use crate::report::bench::Compared;
@@ -44,7 +45,7 @@ pub fn findings(group: &Group, ranking: &Ranking<'_>, sizes: &[Fullness]) -> Vec
     }
     findings.extend(group.subjects.iter().filter_map(no_inodes));
     if !sizes.is_empty() {
-        findings.extend(blocks(ranking));
+        findings.extend(unlike(ranking));
     }
     findings.extend(ages(ranking));
     findings.extend(unscored(group));
@@ -311,8 +312,16 @@ fn no_inodes(subject: &Subject) -> Option<Finding> {
     })
 }
 
+/// That layout scores do not compare.
+pub fn unlike(ranking: &Ranking<'_>) -> Option<Finding> {
+    let targets = ranking.scored.iter().map(|s| s.subject);
+    let targets = targets.map(|subject| (subject.name.as_str(), subject.spec.as_str()));
+    let clusters = || clusters::warning(targets).map(|text| finding(text, Tone::Bad, "pieces"));
+    blocks(ranking).or_else(clusters)
+}
+
 /// That one target counts its files in more blocks than another: a break weighs less in its score then.
-pub fn blocks(ranking: &Ranking<'_>) -> Option<Finding> {
+fn blocks(ranking: &Ranking<'_>) -> Option<Finding> {
     let counted = ranking.scored.iter().filter_map(|s| {
         let blocks = s.subject.at_end(DayRow::scored_per_byte)?;
         Some((&s.subject.name, blocks.mean))
