@@ -1,6 +1,7 @@
 //! Several runs on one page, each beside the first: curves over each other, and what differs, as a table.
 
 mod changed;
+pub(super) use changed::{Change, Changes};
 
 use super::source;
 use super::subject::{Group, Subject};
@@ -225,7 +226,8 @@ fn beside(first: &[Subject], first_name: &str, other: &[Subject], other_name: &s
     sides.collect()
 }
 
-fn differences(one: &Subject, other: &Subject) -> Vec<Difference> {
+/// How the metrics of two targets differ at the end of their lives.
+pub(super) fn differences(one: &Subject, other: &Subject) -> Vec<Difference> {
     let known = METRICS.iter().filter_map(|metric| {
         let value = |subject: &Subject| {
             subject
@@ -252,7 +254,8 @@ fn shown(metric: &Metric, value: f64) -> String {
     }
 }
 
-fn benchmarks(one: &Subject, other: &Subject) -> Vec<Benchmarked> {
+/// How their benchmarks do, of one life each.
+pub(super) fn benchmarks(one: &Subject, other: &Subject) -> Vec<Benchmarked> {
     let (Some(one), Some(other)) = (one.lives.first(), other.lives.first()) else {
         return Vec::new();
     };

@@ -15,11 +15,48 @@ const LITTLE: f64 = 0.02;
 const TOLD: usize = 4;
 
 /// A metric or a benchmark that changed.
-struct Change {
-    text: String,
+pub(in crate::report) struct Change {
+    /// What changed, from what to what, and whether that is better.
+    pub text: String,
     /// The difference as a share of the larger value: 1 from or to nothing.
-    share: f64,
+    pub share: f64,
     better: Option<bool>,
+}
+
+/// What changed, the most first, and what did not.
+#[derive(Default)]
+pub(in crate::report) struct Changes {
+    /// What changed.
+    pub changes: Vec<Change>,
+    alike: Vec<String>,
+    /// Benchmarks that leave open whether something changed.
+    open: Vec<String>,
+}
+
+impl Changes {
+    /// Of metrics and benchmarks of two targets.
+    pub fn of(layout: &[Difference], benchmarks: &[Benchmarked]) -> Changes {
+        let mut all = Changes::default();
+        for line in layout {
+            if hardly_differs(line) {
+                all.alike.push(line.title.clone());
+            } else {
+                all.changes.push(of_metric(line));
+            }
+        }
+        for line in benchmarks {
+            let name = format!("{} {} ({})", line.suite, line.phase, line.unit);
+            match line.says {
+                Says::Inconclusive => all.open.push(name),
+                Says::Faster | Says::Slower if share(line.first, line.other) >= LITTLE => {
+                    all.changes.push(of_benchmark(line, &name));
+                }
+                _ => all.alike.push(name),
+            }
+        }
+        all.changes.sort_by(|a, b| b.share.total_cmp(&a.share));
+        all
+    }
 }
 
 /// How much one value is above another; nothing where that is 0.
@@ -30,27 +67,11 @@ pub(super) fn above(first: f64, other: f64) -> Option<String> {
 /// The sentence of a pair of targets.
 pub(super) fn finding(side: &Side, is_one_workload: bool) -> Finding {
     let [first, other] = &side.runs;
-    let mut changes: Vec<Change> = Vec::new();
-    let mut alike: Vec<&str> = Vec::new();
-    let mut open: Vec<String> = Vec::new();
-    for line in &side.layout {
-        if hardly_differs(line) {
-            alike.push(&line.title);
-        } else {
-            changes.push(of_metric(line));
-        }
-    }
-    let names: Vec<String> = side.benchmarks.iter().map(name).collect();
-    for (line, name) in side.benchmarks.iter().zip(&names) {
-        match line.says {
-            Says::Inconclusive => open.push(name.clone()),
-            Says::Faster | Says::Slower if share(line.first, line.other) >= LITTLE => {
-                changes.push(of_benchmark(line, name));
-            }
-            _ => alike.push(name),
-        }
-    }
-    changes.sort_by(|a, b| b.share.total_cmp(&a.share));
+    let Changes {
+        changes,
+        alike,
+        open,
+    } = Changes::of(&side.layout, &side.benchmarks);
     let (conclusion, tone) = conclusion(&changes);
     let texts: Vec<&str> = changes.iter().map(|change| change.text.as_str()).collect();
     let mut text = format!("{}: {other} {conclusion} {first}", side.target);
@@ -166,10 +187,6 @@ fn change(name: &str, shown: [&str; 2], values: [f64; 2], better: Option<bool>) 
         share: share(values[0], values[1]),
         better,
     }
-}
-
-fn name(line: &Benchmarked) -> String {
-    format!("{} {} ({})", line.suite, line.phase, line.unit)
 }
 
 #[cfg(test)]

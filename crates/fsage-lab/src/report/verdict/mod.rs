@@ -8,6 +8,7 @@
 mod clock;
 mod consequences;
 mod decayed;
+mod options;
 mod premise;
 mod together;
 mod warnings;
@@ -70,12 +71,15 @@ pub fn findings(group: &Group) -> Vec<Finding> {
                 headlines(&answer.text, proven.flatten())
             }));
             findings.extend(clock::mixed(group));
+            let options = options::sentence(group, unlike.is_none());
             if let Some(unlike) = unlike {
                 findings.push(unlike);
                 findings.extend(ranking.pieces());
+                findings.extend(options);
                 findings.extend(why::of_each(group));
             } else {
                 findings.extend(ranking.ends());
+                findings.extend(options);
                 findings.extend(decayed::sentence(&ranking));
                 findings.extend(decayed::still(&ranking));
                 findings.extend(why::sentence(&ranking));
