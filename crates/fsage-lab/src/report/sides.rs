@@ -13,7 +13,7 @@ use crate::run_folder::Manifest;
 use crate::table;
 use fsage_bench::Says;
 use fsage_metrics::{Better, Metric, Unit, files, free_space, layout_score, pieces, split_files};
-use fsage_report::{Cell, Command, DataTable, Exhibit, Section, Sheet};
+use fsage_report::{Cell, Command, DataTable, Exhibit, Finding, Section, Sheet};
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -118,12 +118,7 @@ pub fn read(paths: &[PathBuf]) -> crate::Result<(Material, Vec<Side>)> {
     for (run, name) in runs.iter().zip(&names).skip(1) {
         sides.extend(beside(&runs[0].subjects, &names[0], &run.subjects, name));
     }
-    let mut leading = Vec::new();
-    for side in &mut sides {
-        let finding = changed::finding(side, is_one_workload);
-        side.says.clone_from(&finding.text);
-        leading.push(finding);
-    }
+    let leading = say(&mut sides, is_one_workload);
     if sides.is_empty() {
         missing.push(
             "The runs have no target in common: their curves stand together, and nothing is compared one by one."
@@ -191,6 +186,16 @@ pub fn read(paths: &[PathBuf]) -> crate::Result<(Material, Vec<Side>)> {
         ..Material::default()
     };
     Ok((material, sides))
+}
+
+/// Has each pair say what changed most.
+fn say(sides: &mut [Side], is_one_workload: bool) -> Vec<Finding> {
+    let said = sides.iter_mut().map(|side| {
+        let finding = changed::finding(side, is_one_workload);
+        side.says.clone_from(&finding.text);
+        finding
+    });
+    said.collect()
 }
 
 /// Whether a folder can stand on such a page.

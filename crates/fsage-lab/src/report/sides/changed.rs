@@ -27,7 +27,7 @@ pub(in crate::report) struct Change {
 #[derive(Default)]
 pub(in crate::report) struct Changes {
     /// What changed.
-    pub changes: Vec<Change>,
+    pub changed: Vec<Change>,
     alike: Vec<String>,
     /// Benchmarks that leave open whether something changed.
     open: Vec<String>,
@@ -41,7 +41,7 @@ impl Changes {
             if hardly_differs(line) {
                 all.alike.push(line.title.clone());
             } else {
-                all.changes.push(of_metric(line));
+                all.changed.push(of_metric(line));
             }
         }
         for line in benchmarks {
@@ -49,12 +49,12 @@ impl Changes {
             match line.says {
                 Says::Inconclusive => all.open.push(name),
                 Says::Faster | Says::Slower if share(line.first, line.other) >= LITTLE => {
-                    all.changes.push(of_benchmark(line, &name));
+                    all.changed.push(of_benchmark(line, &name));
                 }
                 _ => all.alike.push(name),
             }
         }
-        all.changes.sort_by(|a, b| b.share.total_cmp(&a.share));
+        all.changed.sort_by(|a, b| b.share.total_cmp(&a.share));
         all
     }
 }
@@ -68,36 +68,45 @@ pub(super) fn above(first: f64, other: f64) -> Option<String> {
 pub(super) fn finding(side: &Side, is_one_workload: bool) -> Finding {
     let [first, other] = &side.runs;
     let Changes {
-        changes,
+        changed,
         alike,
         open,
     } = Changes::of(&side.layout, &side.benchmarks);
-    let (conclusion, tone) = conclusion(&changes);
-    let texts: Vec<&str> = changes.iter().map(|change| change.text.as_str()).collect();
-    let mut text = format!("{}: {other} {conclusion} {first}", side.target);
+    let (conclusion, tone) = conclusion(&changed);
+    let texts: Vec<&str> = changed.iter().map(|change| change.text.as_str()).collect();
+    let mut sentences = Vec::new();
+    let target = &side.target;
     if let [most, rest @ ..] = &texts[..] {
-        text.push_str(&format!(". Most changed: {most}"));
-        if !rest.is_empty() {
-            let told = &rest[..rest.len().min(TOLD - 1)];
-            let more = match rest.len() - told.len() {
-                0 => String::new(),
-                more => format!(", and {more} more below"),
-            };
-            text.push_str(&format!("; then {}{more}", told.join(", ")));
-        }
-        text.push('.');
+        let (told, more) = rest.split_at(rest.len().min(TOLD - 1));
+        let then = match told {
+            [] => String::new(),
+            told => format!("; then {}", told.join(", ")),
+        };
+        let more = match more.len() {
+            0 => String::new(),
+            more => format!(", and {more} more below"),
+        };
+        sentences.push(format!("{target}: {other} {conclusion} {first}."));
+        sentences.push(format!("Most changed: {most}{then}{more}."));
         if !alike.is_empty() {
-            text.push_str(&format!(" Hardly different: {}.", list(&alike)));
+            sentences.push(format!("Hardly different: {}.", list(&alike)));
         }
+    } else if alike.is_empty() {
+        sentences.push(format!(
+            "{target}: nothing says how {other} differs from {first}."
+        ));
     } else {
-        text.push_str(": layout scores by less than 0.005, all else by less than 2 %.");
+        sentences.push(format!(
+            "{target}: {other} {conclusion} {first}: layout scores by less than 0.005, all else by less than 2 %."
+        ));
     }
     if !open.is_empty() {
-        text.push_str(&format!(" Open: {}.", list(&open)));
+        sentences.push(format!("Open: {}.", list(&open)));
     }
     if !is_one_workload {
-        text.push_str(" Their workloads differ, which alone may be why.");
+        sentences.push("Their workloads differ, which alone may be why.".to_owned());
     }
+    let text = sentences.join(" ");
     Finding {
         text,
         tone,
@@ -265,7 +274,9 @@ mod tests {
         assert_eq!(tone, Tone::Good);
         let (text, _) = said(layout(), vec![speed(Says::Slower, 10.0, 5.0)]);
         assert!(
-            text.starts_with("ext4: new is worse in some and better in other things than old. Most changed: sequential"),
+            text.starts_with(
+                "ext4: new is worse in some and better in other things than old. Most changed: seq"
+            ),
             "{text}"
         );
         let (text, _) = said(layout(), vec![speed(Says::Inconclusive, 10.0, 20.0)]);
@@ -277,8 +288,11 @@ mod tests {
     fn where_nothing_changed_it_says_so_and_from_nothing_there_is_no_percentage() {
         let same = metric(&pieces::PER_FILE, 1.2, 1.21);
         let (text, tone) = said(vec![same], Vec::new());
-        let expected = "ext4: new hardly differs from old: layout scores by less than 0.005, all else by less than 2 %.";
+        let expected = "ext4: new hardly differs from old: layout scores by less than 0.005, all else by less \
+                        than 2 %.";
         assert_eq!((text.as_str(), tone), (expected, Tone::Neutral));
+        let (text, _) = said(Vec::new(), Vec::new());
+        assert_eq!(text, "ext4: nothing says how new differs from old.");
         let room = metric(&free_space::PLACEABLE_1M, 0.0, 3.0);
         let (text, _) = said(vec![room], Vec::new());
         assert!(

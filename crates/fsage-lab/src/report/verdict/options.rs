@@ -43,15 +43,16 @@ pub fn sentence(group: &Group, scores_compare: bool) -> Option<Finding> {
         .map(|(name, change)| (name, change.text.as_str()));
     let Some((most, what)) = texts.next() else {
         let text = format!(
-            "No target differs from the first, {first}: layout scores by less than 0.005, all else by less than 2 %, or \
-             by no more than chance."
+            "No target differs from the first, {first}: layout scores by less than 0.005, all else by less than 2 %, \
+             or by no more than chance."
         );
         return Some(finding(text, Tone::Neutral, "all-metrics"));
     };
     let next = texts.by_ref().take(TOLD - 1);
-    let next: String = next
+    let next: Vec<String> = next
         .map(|(name, what)| format!("; then {name}: {what}"))
         .collect();
+    let next = next.concat();
     let more = match texts.count() {
         0 => String::new(),
         more => format!("; {more} more change less"),
@@ -88,7 +89,7 @@ fn most(first: &Subject, other: &Subject, scores_compare: bool) -> Option<Change
     } else {
         Vec::new()
     };
-    Changes::of(&layout, &speeds).changes.into_iter().next()
+    Changes::of(&layout, &speeds).changed.into_iter().next()
 }
 
 /// Whether the lives that both lived all say the same of a metric, where there are several.
@@ -160,8 +161,8 @@ mod tests {
         assert_eq!(
             text.as_deref(),
             Some(
-                "Beside plain, c changes most: room for extents of 1 MiB 100 to 50 (-50.0 %, worse); then b: layout score \
-                 0.9500 to 0.9300 (-2.1 %, worse). No difference from plain: a and d."
+                "Beside plain, c changes most: room for extents of 1 MiB 100 to 50 (-50.0 %, worse); then b: layout \
+                 score 0.9500 to 0.9300 (-2.1 %, worse). No difference from plain: a and d."
             )
         );
         let text = said(vec![plain(), of("a", 0.951, 101), of("d", 0.95, 100)]);
