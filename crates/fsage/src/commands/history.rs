@@ -12,7 +12,8 @@ use std::path::PathBuf;
 ///
 /// The workload is lived again, and the file followed through its days: what was done to it, in how many pieces it lay
 /// at the end of the day, and how much room the file system had then. Without a file it is the one in the most pieces.
-/// On ext4 it says how mballoc served the requests of the day that made the most pieces, by criterion.
+/// On ext4 it says how mballoc served the requests of the day that made the most pieces, by criterion, and in what runs
+/// the groups of the first one had their free blocks when that day began.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  fsage history run/ext4\n  fsage history run/ext4 --path /d26/f1583\n  \
