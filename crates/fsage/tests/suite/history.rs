@@ -131,11 +131,11 @@ fn a_file_is_followed_through_its_days() {
 fn the_files_in_the_most_pieces_have_paths_where_the_workload_is_there() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
-    // Two files that grow in turn on a device of one group, synced each day.
-    let mut workload = "mkdir 5\nmkdir 6 5\ncreate 1 6 8192\ncreate 2 6 8192\nday 1\n".to_owned();
-    for day in 2..30 {
-        workload.push_str(&format!("append 1 8192\nappend 2 8192\nday {day}\n"));
-    }
+    // Two files that grow in turn, synced each day.
+    let start = "mkdir 5\nmkdir 6 5\ncreate 1 6 8192\ncreate 2 6 8192\nday 1\n".to_owned();
+    let days = (2..30).map(|day| format!("append 1 8192\nappend 2 8192\nday {day}\n"));
+    let workload: Vec<String> = std::iter::once(start).chain(days).collect();
+    let workload = workload.concat();
     fs::write(at.join("w.ops"), workload).expect("a workload");
     fsage(at, "age w.ops --on ffs:size=64M -o run", 0);
     let target = "run/ffs_size-64M";
