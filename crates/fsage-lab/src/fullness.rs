@@ -175,6 +175,12 @@ pub(crate) fn without_size(spec: &str) -> Option<String> {
 }
 
 impl Level {
+    /// Its size, as its specification has it.
+    pub(crate) fn size(&self) -> Option<String> {
+        let mut options = TargetSpec::parse(&self.target).ok()?.options.into_iter();
+        options.find_map(|(key, value)| value.filter(|_| key == "size"))
+    }
+
     /// Whether an extent of 1 MiB fits, as far as that is known.
     fn has_room(&self) -> bool {
         self.placeable_1m.is_none_or(|extents| extents >= 1.0)
@@ -454,28 +460,33 @@ pub fn print(out: &mut impl Write, all: &[Fullness]) -> io::Result<()> {
     let Some(first) = all.first() else {
         return Ok(());
     };
-    let mut table = table::table(&["target", "size", "full", "skipped", "aged / control"]);
+    let levels = || all.iter().flat_map(|of| &of.levels);
+    let is_room_known = levels().any(|level| level.placeable_1m.is_some());
+    let mut header = vec!["target", "size", "full", "skipped", "aged / control"];
+    header.extend(is_room_known.then_some("room for\n1 MiB extents"));
+    let mut table = table::table(&header);
     for fullness in all {
         for (place, level) in fullness.levels.iter().enumerate() {
             let name = if place == 0 {
-                fullness.target.clone()
+                fullness.name.clone()
             } else {
                 String::new()
             };
-            let size = TargetSpec::parse(&level.target).ok().and_then(|spec| {
-                let mut options = spec.options.into_iter();
-                options.find_map(|(key, value)| value.filter(|_| key == "size"))
-            });
-            table.add_row(vec![
+            let mut cells = vec![
                 name,
-                size.unwrap_or_default(),
+                level.size().unwrap_or_default(),
                 percent(level.utilization),
                 level.skipped.to_string(),
                 level.left.map_or_else(
                     || "-".to_owned(),
                     |left| crate::benching::with_ends(left.ratio, left.interval.into()),
                 ),
-            ]);
+            ];
+            if is_room_known {
+                let room = level.placeable_1m.map(|extents| format!("{extents:.0}"));
+                cells.push(room.unwrap_or_else(|| "-".to_owned()));
+            }
+            table.add_row(cells);
         }
     }
     writeln!(

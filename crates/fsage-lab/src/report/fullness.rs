@@ -7,7 +7,7 @@ use crate::days::{self, DayRow};
 use crate::fullness::{Fullness, Left, Level, by_target, phase};
 use fsage_metrics::{free_space, layout_score};
 use fsage_report::charts::Series;
-use fsage_report::{Axis, Exhibit, Format, Section};
+use fsage_report::{Axis, Cell, DataTable, Exhibit, Format, Section, Sheet};
 
 /// The targets that are there in several sizes.
 pub fn levels(group: &Group) -> Vec<Fullness> {
@@ -59,45 +59,56 @@ pub fn section(group: &Group) -> Option<Section> {
         let mut subjects = group.subjects.iter();
         subjects.find(|s| s.spec == first.target).map(|s| s.place)
     };
-    let series = all.iter().filter_map(|fullness| {
-        let points = fullness.levels.iter().filter_map(|level| {
-            let left = level.left?;
-            Some(by_value::point(
-                level.utilization,
-                left.ratio,
-                Some(left.interval.into()),
-            ))
-        });
-        Some(Series {
-            name: fullness.name.clone(),
-            target: place(fullness)?,
-            dashed: false,
-            points: points.collect(),
-        })
-    });
     let levels = all.iter().flat_map(|of| &of.levels);
     let lives = levels
         .filter_map(|level| level.left)
         .map(|left| left.lives)
         .max();
-    let chart = by_value::chart(
-        format!("by-fullness{}", group.suffix),
+    let chart = |slug: &str, title: String, description: String, y: Axis, of: &Value| {
+        let series = all.iter().filter_map(|fullness| {
+            let points = fullness.levels.iter().filter_map(|level| {
+                let (value, ends) = of(level)?;
+                Some(by_value::point(level.utilization, value, ends))
+            });
+            Some(Series {
+                name: fullness.name.clone(),
+                target: place(fullness)?,
+                dashed: false,
+                points: points.collect(),
+            })
+        });
+        let x = Axis {
+            label: "utilization on the fullest day".to_owned(),
+            format: Format::Percent,
+            ..Axis::default()
+        };
+        let id = format!("{slug}{}", group.suffix);
+        by_value::chart(id, title, description, x, y, series.collect())
+    };
+    let from_zero = |label: &str| Axis {
+        label: label.to_owned(),
+        from_zero: true,
+        ..Axis::default()
+    };
+    let of_speed = chart(
+        "by-fullness",
         format!("{what}, aged over fresh, by how full it was"),
         format!(
             "1 is a fresh copy of the same files. A band is {}.",
             by_value::interval_over(lives.unwrap_or(1))
         ),
-        Axis {
-            label: "utilization on the fullest day".to_owned(),
-            format: Format::Percent,
-            ..Axis::default()
+        from_zero("aged / control"),
+        &|level| {
+            let left = level.left?;
+            Some((left.ratio, Some(left.interval.into())))
         },
-        Axis {
-            label: "aged / control".to_owned(),
-            from_zero: true,
-            ..Axis::default()
-        },
-        series.collect(),
+    );
+    let of_room = chart(
+        "room-by-fullness",
+        "Room for 1 MiB extents by how full it was".to_owned(),
+        "How many extents of 1 MiB fit into free space in the end, the mean over lives.".to_owned(),
+        from_zero("extents of 1 MiB"),
+        &|level| Some((level.placeable_1m?, None)),
     );
     let sentences: Vec<String> = all.iter().filter_map(Fullness::sentence).collect();
     Some(Section {
@@ -107,6 +118,52 @@ pub fn section(group: &Group) -> Option<Section> {
             "The same life on file systems of several sizes. {}",
             sentences.join(" ")
         ),
-        exhibits: chart.map(Exhibit::Chart).into_iter().collect(),
+        exhibits: [of_speed, of_room]
+            .into_iter()
+            .flatten()
+            .map(Exhibit::Chart)
+            .chain([table(group, &all)])
+            .collect(),
+    })
+}
+
+/// A value of a level, and where it lies if that is known.
+type Value = dyn Fn(&Level) -> Option<(f64, Option<(f64, f64)>)>;
+
+/// Size by size, the numbers of the charts.
+fn table(group: &Group, all: &[Fullness]) -> Exhibit {
+    let mut data = DataTable::new(&[
+        "target",
+        "size",
+        "full",
+        "skipped",
+        "aged / control",
+        "low",
+        "high",
+        "room for 1 MiB extents",
+    ]);
+    for fullness in all {
+        for level in &fullness.levels {
+            let [low, high] = match level.left {
+                Some(left) => left.interval.map(Cell::from),
+                None => [Cell::Null, Cell::Null],
+            };
+            data.rows.push(vec![
+                fullness.name.as_str().into(),
+                level.size().map_or(Cell::Null, |size| size.as_str().into()),
+                level.utilization.into(),
+                (level.skipped as f64).into(),
+                level.left.map(|left| left.ratio).into(),
+                low,
+                high,
+                level.placeable_1m.into(),
+            ]);
+        }
+    }
+    Exhibit::Table(Sheet {
+        id: format!("fullness-table{}", group.suffix),
+        title: "Size by size".to_owned(),
+        description: String::new(),
+        data,
     })
 }

@@ -40,6 +40,7 @@ use words::list;
 
 use crate::error::{Context, bail};
 use crate::experiment::manifest::Manifest as Experiment;
+use crate::fullness::Fullness;
 use crate::run_folder::WorkloadFacts;
 use crate::table;
 use crate::watch::Watch;
@@ -99,6 +100,8 @@ pub struct Written {
     pub verdict: Vec<Finding>,
     /// Of these those that say what a number does that an experiment varies.
     pub by_value: Vec<Finding>,
+    /// Targets that are there in several sizes.
+    pub fullness: Vec<Fullness>,
     /// What differs between runs, where it is of several.
     pub sides: Vec<Side>,
 }
@@ -112,9 +115,11 @@ pub fn report(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Written> {
     may_be_replaced(to)?;
     let material = material(of)?;
     let by_value = material.by_value.findings.clone();
+    let fullness = material.groups.iter().flat_map(fullness::levels).collect();
     Ok(Written {
         verdict: write_page(material, &of.display().to_string(), to, beside, ui)?,
         by_value,
+        fullness,
         sides: Vec::new(),
     })
 }
@@ -162,6 +167,7 @@ pub fn write_several(
     Ok(Written {
         verdict,
         by_value: Vec::new(),
+        fullness: Vec::new(),
         sides,
     })
 }

@@ -9,6 +9,7 @@ use fsage_lab::check::{self, Outcome};
 use fsage_lab::experiment::job_array::{JobArray, Scheduler};
 use fsage_lab::experiment::manifest::{self, Cell, Manifest, State};
 use fsage_lab::experiment::{self, Estimate, Home, Options, Plan, Shard, Status};
+use fsage_lab::fullness::{self, Fullness};
 use fsage_lab::images;
 use fsage_lab::report::{self, print_findings};
 use fsage_papers::Papers;
@@ -116,6 +117,8 @@ struct Json<'a> {
     check: Option<&'a Outcome>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     verdict: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    fullness: Vec<Fullness>,
     cells: &'a [Cell],
 }
 
@@ -274,6 +277,7 @@ pub fn run_cells(
         checked = Some(check::check(folder, &of.rules, of.baseline.as_deref())?);
     }
     let (mut page, mut verdict, mut by_value) = (None, Vec::new(), Vec::new());
+    let mut fullness = Vec::new();
     if plan.writes_report && ran.is_over() {
         // The page and its warnings name the folder as the user does.
         std::env::set_current_dir(start)?;
@@ -282,10 +286,14 @@ pub fn run_cells(
         let written = report::report(&request, &ui)?;
         if said.verdict {
             verdict = written.verdict;
+            fullness = written.fullness;
         } else {
             by_value = written.by_value;
         }
         page = Some(path.display().to_string());
+    }
+    if !json {
+        fullness::print(&mut out, &fullness)?;
     }
     if json {
         let json = Json {
@@ -299,6 +307,7 @@ pub fn run_cells(
                 .chain(&by_value)
                 .map(|finding| finding.text.as_str())
                 .collect(),
+            fullness,
             cells: &ran.manifest.cells,
         };
         summary::print_json(&mut out, &json)?;
