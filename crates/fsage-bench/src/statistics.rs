@@ -102,6 +102,25 @@ impl Summary {
         })
     }
 
+    /// Where the mean of this population less that of another one lies with a confidence of 0.95, if the values of both
+    /// are normally distributed and nothing pairs them: Welch's interval, its degrees of freedom (Welch 1947) rounded
+    /// down. `None` where one is a single value.
+    pub fn difference_interval(&self, other: &Summary) -> Option<Interval> {
+        let of_mean = |of: &Summary| Some(of.standard_deviation?.powi(2) / of.count as f64);
+        let (a, b) = (of_mean(self)?, of_mean(other)?);
+        let degrees = (self.count - 1, other.count - 1);
+        let parts = a.powi(2) / degrees.0 as f64 + b.powi(2) / degrees.1 as f64;
+        // Of values that are all alike there is no such number, and the interval is a point. A whole number stays one.
+        let freedom = ((a + b).powi(2) / parts + 1e-9).max(1.0) as usize;
+        let half = student_t(freedom) * (a + b).sqrt();
+        let difference = self.mean - other.mean;
+        Some(Interval {
+            low: difference - half,
+            high: difference + half,
+            confidence: CONFIDENCE,
+        })
+    }
+
     /// Distance from the smallest to the largest value.
     pub fn spread(&self) -> f64 {
         self.max - self.min
@@ -184,6 +203,21 @@ mod tests {
         for count in 0..6 {
             assert_eq!(median_ranks(count), None, "{count} values");
         }
+    }
+
+    /// By hand: 1, 2, 3 and 4, 8, 12 have variances 1 and 16, of their means 1/3 and 16/3; degrees of freedom
+    /// (17/3)^2 / ((1/9 + 256/9) / 2) = 2.249, so 2: half is 4.302653 * sqrt(17/3) = 10.242416.
+    #[test]
+    fn the_interval_of_a_difference_is_that_of_welch() {
+        let of = |values: &[f64]| Summary::of(values).expect("values");
+        let (few, far) = (of(&[1.0, 2.0, 3.0]), of(&[4.0, 8.0, 12.0]));
+        let found = far.difference_interval(&few).expect("an interval");
+        assert!((found.low - (6.0 - 10.242_416)).abs() < 1e-4, "{found:?}");
+        assert!((found.high - (6.0 + 10.242_416)).abs() < 1e-4, "{found:?}");
+        let alike = of(&[2.0, 2.0]);
+        let point = alike.difference_interval(&alike).expect("an interval");
+        assert_eq!((point.low, point.high), (0.0, 0.0));
+        assert_eq!(few.difference_interval(&of(&[1.0])), None);
     }
 
     #[test]

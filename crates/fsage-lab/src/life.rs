@@ -66,6 +66,12 @@ pub(crate) fn pairs(
     pairs.collect()
 }
 
+/// Whether no life of one side was lived on the other one too, so that what differs is of the lives as well.
+pub(crate) fn are_others(of: &[(Life, f64)], than: &[(Life, f64)]) -> bool {
+    let is_known = |(life, _): &(Life, f64)| than.iter().any(|(known, _)| known == life);
+    !of.is_empty() && !than.is_empty() && !of.iter().any(is_known)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

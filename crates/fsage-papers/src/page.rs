@@ -330,7 +330,7 @@ fn lines(paper: &Paper, figure: &Figure) -> Lines {
             label: figure.x_label.to_owned(),
             format,
             scale,
-            from_zero: false,
+            ..Axis::default()
         },
         y: Axis {
             label: figure.y_label.to_owned(),

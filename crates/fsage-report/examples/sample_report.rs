@@ -307,7 +307,7 @@ fn sizes(names: &[String]) -> Section {
             label: "file size".into(),
             format: Format::Bytes,
             scale: Scale::Log,
-            from_zero: false,
+            ..Axis::default()
         },
         y: Axis {
             label: "layout score".into(),
@@ -374,7 +374,7 @@ fn free_space(names: &[String], days: usize) -> Section {
             label: "bytes".into(),
             format: Format::Bytes,
             scale: Scale::Log,
-            from_zero: false,
+            ..Axis::default()
         },
         series: names
             .iter()

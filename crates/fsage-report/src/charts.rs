@@ -51,6 +51,8 @@ pub struct Axis {
     pub scale: Scale,
     /// Whether 0 stands on it.
     pub from_zero: bool,
+    /// Which values stand beside it; where there are none, the chart chooses.
+    pub ticks: Vec<f64>,
 }
 
 /// Colors of targets; further ones begin again, with other symbols.
@@ -119,6 +121,9 @@ fn quantitative(field: &str, axis: &Axis, values: impl Iterator<Item = f64>) -> 
             guide["labelExpr"] = json!(BYTES_LABEL);
             guide["values"] = json!(bytes_ticks(axis, low, high));
         }
+    }
+    if !axis.ticks.is_empty() {
+        guide["values"] = json!(axis.ticks);
     }
     let scale = match axis.scale {
         Scale::Linear => json!({

@@ -73,13 +73,26 @@ pub(super) fn blocks_are_unlike<'a>(
     most > least * UNLIKE_BLOCKS
 }
 
-/// How a metric differs between two sides of the same lives, in words: the mean of the differences and its 95 %
-/// interval. None of fewer than three lives that both lived.
-pub(super) fn paired(from: Vec<(Life, f64)>, to: Vec<(Life, f64)>) -> Option<String> {
-    let (mean, (low, high), _) = difference(to, from)?;
+/// How a metric differs between two sides, in words: of lives that both lived the mean of the differences, of other
+/// lives on each side the difference of the means, with its 95 % interval. None of fewer than three lives.
+pub(super) fn in_words(from: &[(Life, f64)], to: &[(Life, f64)]) -> Option<String> {
+    let (how, mean, (low, high)) = if life::are_others(from, to) {
+        let side = |of: &[(Life, f64)]| {
+            let lives = life::by_life(of.iter().cloned());
+            let means: Vec<f64> = lives.into_iter().map(|(_, mean)| mean).collect();
+            Summary::of(&means).filter(|summary| summary.count >= LEAST)
+        };
+        let (from, to) = (side(from)?, side(to)?);
+        let interval = to.difference_interval(&from)?;
+        let ends = (interval.low, interval.high);
+        ("of other lives", to.mean - from.mean, ends)
+    } else {
+        let (mean, ends, _) = difference(to.iter().cloned(), from.iter().cloned())?;
+        ("life by life", mean, ends)
+    };
     let half = (high - low) / 2.0;
     let [mean, low, high] = [mean, low, high].map(|value| signed(value, half));
-    Some(format!("{mean}, 95 % interval {low} to {high}"))
+    Some(format!("{how} {mean}, 95 % interval {low} to {high}"))
 }
 
 /// The mean of the differences of lives that both lived, its interval, and how many lives that are.

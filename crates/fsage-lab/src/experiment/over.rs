@@ -12,12 +12,15 @@ use crate::report::names;
 use crate::report::verdict::UNDONE;
 use crate::report::words::{list, percent};
 use fsage_core::size;
+use fsage_report::{Axis, Format, Scale};
 use fsage_target::TargetSpec;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Metrics that are shown of all that is varied together, at most.
 const METRICS: usize = 6;
+/// Values beside an axis, at most.
+const TICKS: usize = 10;
 /// Curves of a chart, at most.
 const CURVES: usize = 12;
 /// What lies farther than this outside of both ends of a curve is worth a word.
@@ -37,6 +40,9 @@ pub struct Sweep {
     /// The most important one first.
     pub metrics: Vec<OfMetric>,
 }
+
+/// The key of a preset that says how full it fills a file system.
+const FULLNESS: &str = "utilization";
 
 /// A metric over the values.
 #[derive(Clone, Debug, PartialEq)]
@@ -117,6 +123,12 @@ impl Metric {
 }
 
 impl Curve {
+    /// Whether its ends are of other lives, so that what differs is of the lives as well.
+    fn is_of_other_lives(&self) -> bool {
+        let ends = self.points.first().zip(self.points.last());
+        ends.is_some_and(|(low, high)| life::are_others(&low.lives, &high.lives))
+    }
+
     /// At which values operations were skipped, and what share of them; `None` where that is not worth a word.
     pub fn skipped(&self) -> Option<String> {
         let full = self.points.iter().filter(|at| at.undone > UNDONE);
@@ -128,14 +140,35 @@ impl Curve {
 }
 
 impl Sweep {
-    /// A sentence a curve: how the first metric moves from the lowest value to the highest.
+    /// A sentence a curve: how the first metric moves from the lowest value to the highest. Before them, where each
+    /// value is of other lives, that it is.
     pub fn sentences(&self) -> Vec<String> {
         let Some(first) = self.metrics.first() else {
             return Vec::new();
         };
         let sentences = first.curves.iter();
         let sentences = sentences.filter_map(|curve| self.sentence(&first.metric.name(), curve));
-        sentences.collect()
+        self.of_other_lives().into_iter().chain(sentences).collect()
+    }
+
+    /// What is to be known where each value draws lives of its own, and how one life is asked instead.
+    pub fn of_other_lives(&self) -> Option<String> {
+        let curves = &self.metrics.first()?.curves;
+        let curve = curves.iter().find(|curve| curve.is_of_other_lives())?;
+        let parameter = &self.parameter;
+        let instead = if parameter == FULLNESS {
+            let values: Vec<&str> = curve.points.iter().map(|at| at.text.as_str()).collect();
+            format!(
+                "One life at each: `fsage compare --fill {}`, or targets of several sizes.",
+                values.join(",")
+            )
+        } else {
+            "What is varied in the target alone, as `size={size}`, keeps the lives.".to_owned()
+        };
+        Some(format!(
+            "Each value of {parameter} is lived by other lives: what differs between values is what {parameter} does \
+             and how these lives were drawn, together. {instead}"
+        ))
     }
 
     fn sentence(&self, what: &str, curve: &Curve) -> Option<String> {
@@ -160,22 +193,62 @@ impl Sweep {
         let undone = undone.map_or_else(String::new, |at| {
             format!("; operations were skipped at {at}")
         });
-        let paired = beside::paired(low.lives.clone(), high.lives.clone());
-        let paired = paired.map_or_else(String::new, |paired| format!(" (life by life {paired})"));
+        let differ = beside::in_words(&low.lives, &high.lives);
+        let differ = differ.map_or_else(String::new, |differ| format!(" ({differ})"));
         let Curve { name, .. } = curve;
         let parameter = &self.parameter;
         let (a, b) = (format!("{a:.2}"), format!("{b:.2}"));
         Some(if a == b {
             format!(
-                "{name}: {what} {a} both at {parameter} {} and at {}{paired}{but}{undone}.",
+                "{name}: {what} {a} both at {parameter} {} and at {}{differ}{but}{undone}.",
                 low.text, high.text
             )
         } else {
             format!(
-                "{name}: {what} from {a} at {parameter} {} to {b} at {}{paired}{but}{undone}.",
+                "{name}: {what} from {a} at {parameter} {} to {b} at {}{differ}{but}{undone}.",
                 low.text, high.text
             )
         })
+    }
+
+    /// The values, ascending, each once.
+    fn values(&self) -> Vec<f64> {
+        let curves = self.metrics.iter().flat_map(|metric| &metric.curves);
+        let mut values: Vec<f64> = curves
+            .flat_map(|curve| &curve.points)
+            .map(|at| at.x)
+            .collect();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        values
+    }
+
+    /// The axis of the values: by powers, with the values beside it, where they are closer to even ratios than to even
+    /// distances.
+    pub fn axis(&self) -> Axis {
+        let values = self.values();
+        let axis = Axis {
+            label: self.parameter.clone(),
+            format: if self.is_bytes {
+                Format::Bytes
+            } else {
+                Format::Number
+            },
+            ..Axis::default()
+        };
+        if values.len() < 3 || values[0] <= 0.0 {
+            return axis;
+        }
+        let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+        if unevenness(&logs) >= unevenness(&values) {
+            return axis;
+        }
+        let step = values.len().div_ceil(TICKS);
+        Axis {
+            scale: Scale::Log,
+            ticks: values.into_iter().step_by(step).collect(),
+            ..axis
+        }
     }
 
     /// Lives of a point: the fewest, and the most.
@@ -186,6 +259,18 @@ impl Sweep {
             .map(|at| at.over.count);
         (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0))
     }
+}
+
+/// How far ascending values lie from even distances between the first and the last, as a share of the whole: the sum of
+/// squares.
+fn unevenness(values: &[f64]) -> f64 {
+    let (first, last) = (values[0], values[values.len() - 1]);
+    let steps = (values.len() - 1) as f64;
+    let off = (0_u32..).zip(values).map(|(place, value)| {
+        let share = (value - first) / (last - first);
+        (share - f64::from(place) / steps).powi(2)
+    });
+    off.sum()
 }
 
 /// Numbers that the experiment varies, and what they do; `rows` are those of all its cells.
@@ -496,8 +581,11 @@ mod tests {
             error: None,
             left_out: Vec::new(),
         };
+        // What is varied in the target is lived by the same lives.
+        let drawn = values.iter();
+        let drawn = drawn.filter(|(name, _)| !target.contains(&format!("{{{name}}}")));
         let verdict = Verdict {
-            life: Life::named(&cell.id),
+            life: Life::named(&format!("{seed} {:?}", drawn.collect::<Vec<_>>())),
             target: filled,
             days: 1,
             operations: 1,
@@ -539,8 +627,14 @@ mod tests {
         assert_eq!(
             sweeps[0].sentences(),
             [
-                "ffs: layout score from 0.92 at utilization 60 to 0.72 at 95.",
-                "lfs: layout score from 0.93 at utilization 60 to 0.73 at 95."
+                "Each value of utilization is lived by other lives: what differs between values is what utilization \
+                 does and how these lives were drawn, together. One life at each: `fsage compare --fill 60,80,95`, or \
+                 targets of several sizes.",
+                // Of 4 degrees of freedom: 2.776445 * sqrt(2 * 0.0001 / 3) is 0.0227.
+                "ffs: layout score from 0.92 at utilization 60 to 0.72 at 95 (of other lives -0.200, 95 % interval \
+                 -0.223 to -0.177).",
+                "lfs: layout score from 0.93 at utilization 60 to 0.73 at 95 (of other lives -0.200, 95 % interval \
+                 -0.223 to -0.177)."
             ]
         );
         assert_eq!(sweeps[0].lives(), (3, 3));
@@ -551,13 +645,38 @@ mod tests {
         assert!((low - (0.92 - half)).abs() < 1e-5 && (high - (0.92 + half)).abs() < 1e-5);
     }
 
+    /// By hand: differences -0.10, -0.11 and -0.12 have mean -0.11, and half is 4.302653 * 0.01 / sqrt(3) = 0.0248.
+    #[test]
+    fn what_is_varied_in_the_target_alone_keeps_the_lives() {
+        let of = |values: fn(u32) -> f64, blocks: u64| {
+            (1..=3).map(move |seed| {
+                let score = values(seed);
+                cell(
+                    "ext4:stream_req={blocks}",
+                    seed.into(),
+                    &[("blocks", blocks.into())],
+                    score,
+                )
+            })
+        };
+        let low = of(|seed| 0.8 + f64::from(seed) * 0.05, 16);
+        let high = of(|seed| 0.8 + f64::from(seed) * 0.04 - 0.09, 64);
+        assert_eq!(
+            swept(&low.chain(high).collect::<Vec<_>>())[0].sentences(),
+            [
+                "ext4: layout score from 0.90 at blocks 16 to 0.79 at 64 (life by life -0.110, 95 % interval -0.135 to \
+              -0.085)."
+            ]
+        );
+    }
+
     #[test]
     fn it_says_where_there_was_no_room_and_where_nothing_moves() {
         let mut cells = [50, 60, 90].map(|u: u64| cell("ffs", 1, &[("u", u.into())], 0.9));
         cells[2].1.operations = 50;
         cells[2].1.skipped = 1;
         assert_eq!(
-            swept(&cells)[0].sentences(),
+            swept(&cells)[0].sentences()[1..],
             ["ffs: layout score 0.90 both at u 50 and at 90; operations were skipped at 90 (2 %)."]
         );
     }
@@ -603,6 +722,33 @@ mod tests {
         assert_eq!(points[1].text, "1G");
         let seeds = [1, 2].map(|seed: u64| cell("ffs", seed, &[("s", seed.into())], 0.9));
         assert_eq!(swept(&seeds), []);
+    }
+
+    #[test]
+    fn values_at_even_ratios_get_a_logarithmic_axis() {
+        let axis = |values: &[f64]| {
+            let cells = values
+                .iter()
+                .map(|&x| cell("ffs:n={n}", 1, &[("n", x.into())], 0.9));
+            swept(&cells.collect::<Vec<_>>())[0].axis()
+        };
+        let even = axis(&[4.0, 16.0, 64.0, 256.0]);
+        assert_eq!(
+            (even.scale, even.ticks),
+            (Scale::Log, vec![4.0, 16.0, 64.0, 256.0])
+        );
+        assert_eq!(axis(&[1.0, 2.0, 5.0, 10.0]).scale, Scale::Log);
+        assert_eq!(axis(&[60.0, 75.0, 90.0]).scale, Scale::Linear);
+        assert_eq!(
+            axis(&[0.0, 1.0, 10.0, 100.0]).scale,
+            Scale::Linear,
+            "no logarithm of 0"
+        );
+        assert_eq!(
+            axis(&[16.0, 64.0]).scale,
+            Scale::Linear,
+            "two values are no progression"
+        );
     }
 
     #[test]

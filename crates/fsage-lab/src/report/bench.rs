@@ -489,7 +489,7 @@ fn curves(group: &Group, suite: &str, measured: &Measured<'_>) -> Vec<Exhibit> {
                 label: "file size".to_owned(),
                 format: Format::Bytes,
                 scale: Scale::Log,
-                from_zero: false,
+                ..Axis::default()
             },
             y: Axis {
                 label: unit.to_owned(),

@@ -28,7 +28,7 @@ pub fn section(group: &Group) -> Option<Section> {
             label: "file size".to_owned(),
             format: Format::Bytes,
             scale: Scale::Log,
-            from_zero: false,
+            ..Axis::default()
         },
         y: Axis {
             label: "layout score".to_owned(),

@@ -5,7 +5,7 @@ use super::words::list;
 use crate::experiment::manifest::Manifest;
 use crate::experiment::over::{self, Curve, Metric, OfMetric, Sweep};
 use fsage_report::charts::{Point, Series};
-use fsage_report::{Axis, Chart, Exhibit, Finding, Format, Lines, Section, Tone};
+use fsage_report::{Axis, Chart, Exhibit, Finding, Lines, Section, Tone};
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -115,6 +115,10 @@ fn lead(sweep: &Sweep) -> String {
         }
         (_, lives) => format!("Each point is the mean of {lives} lives."),
     };
+    let other = match sweep.of_other_lives() {
+        Some(_) => " Each value is lived by other lives.",
+        None => "",
+    };
     let pooled = if sweep.pooled.is_empty() {
         String::new()
     } else {
@@ -125,7 +129,7 @@ fn lead(sweep: &Sweep) -> String {
         n => format!(" {n} more curves are left out; `fsage results EXP --csv means` has all."),
     };
     format!(
-        "How the targets change with {}, a curve a target. {over}{pooled}{left_out}",
+        "How the targets change with {}, a curve a target. {over}{other}{pooled}{left_out}",
         sweep.parameter
     )
 }
@@ -181,15 +185,7 @@ fn of_metric(
             if is_ratio { ", aged / control" } else { "" }
         ),
         format!("{what}{bands}{}", skipped(of)),
-        Axis {
-            label: sweep.parameter.clone(),
-            format: if sweep.is_bytes {
-                Format::Bytes
-            } else {
-                Format::Number
-            },
-            ..Axis::default()
-        },
+        sweep.axis(),
         Axis {
             label: if is_ratio {
                 "aged / control".to_owned()

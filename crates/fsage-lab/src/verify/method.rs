@@ -99,9 +99,13 @@ pub struct BySeed {
 pub struct Lost {
     /// What is lost.
     pub loss: String,
-    /// Layout score at the end, less that of the truth.
+    /// Layout score at the end, less that of the truth: the mean over the seeds.
     pub end_difference: f64,
-    /// The largest difference of a day.
+    /// Half of Student's 95 % interval of that mean; `None` of fewer than three seeds, and where nothing is drawn.
+    pub end_half_interval: Option<f64>,
+    /// Layout score at the end of each seed, less that of the truth; one where nothing is drawn.
+    pub end_by_seed: Vec<f64>,
+    /// The largest difference of a day, of the seed with the largest.
     pub largest_difference: f64,
     /// Mean of the differences of all days, without their signs.
     pub mean_distance: f64,
@@ -190,7 +194,14 @@ pub fn verify_method(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Ver
         .into_iter()
         .filter(|way| way.0 == "none" || way.1.is_some());
     let ways: Vec<_> = ways.collect();
-    let total = ways.len() as u64 * DeleteTimes::ALL.len() as u64 * request.seeds + 4;
+    let losses = Loss::ALL.map(|loss| (loss.as_str(), vec![loss]));
+    let losses = losses
+        .into_iter()
+        .chain([("all of these", Loss::ALL.to_vec())]);
+    let losses: Vec<(&str, Vec<Loss>)> = losses.collect();
+    let tries = losses.iter().map(|(_, lost)| seeds_of(request, lost));
+    let total = ways.len() as u64 * DeleteTimes::ALL.len() as u64 * request.seeds;
+    let total = total + tries.sum::<u64>();
     let bar = ui.bar_count(Some(total), "making workloads and aging with them");
     let mut attempts = Vec::new();
     for (name, short_lived) in &ways {
@@ -207,23 +218,10 @@ pub fn verify_method(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Ver
             attempts.push(attempt((rule.as_str(), name), request.seed, tries));
         }
     }
-    let mut losses = Vec::new();
-    let remade = remake(&mut truth, &options(request, DeleteTimes::Reuse, 0), None)?;
-    let single = Loss::ALL.map(|loss| (loss.as_str(), vec![loss]));
-    for (name, lost) in single
+    let losses = losses
         .into_iter()
-        .chain([("all of these", Loss::ALL.to_vec())])
-    {
-        let events = without(&truth, &remade, &lost);
-        let distance = compare(&truth, events, spec, true)?;
-        losses.push(Lost {
-            loss: name.to_owned(),
-            end_difference: distance.at_end,
-            largest_difference: distance.largest,
-            mean_distance: distance.mean,
-        });
-        bar.inc(1);
-    }
+        .map(|(name, losses)| lost(request, &mut truth, name, &losses, &mut || bar.inc(1)))
+        .collect::<crate::Result<Vec<Lost>>>()?;
     drop(bar);
     let matches = truth.operations.match_with(&Operations::default());
     let scores: Vec<f64> = truth.days.iter().map(|day| day.layout().value()).collect();
@@ -240,6 +238,59 @@ pub fn verify_method(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Ver
         losses,
     })
 }
+
+/// What the truth loses by these losses alone.
+fn lost(
+    request: &Request<'_>,
+    truth: &mut Truth,
+    name: &str,
+    losses: &[Loss],
+    done: &mut dyn FnMut(),
+) -> crate::Result<Lost> {
+    let mut distances = Vec::new();
+    for n in 0..seeds_of(request, losses) {
+        let remade = remake(truth, &options(request, DeleteTimes::Reuse, n), None)?;
+        let events = without(truth, &remade, losses);
+        distances.push(compare(truth, events, request.target, true)?);
+        done();
+    }
+    let ends: Vec<f64> = distances.iter().map(|distance| distance.at_end).collect();
+    let mean = |of: fn(&Distance) -> f64| {
+        distances.iter().map(of).sum::<f64>() / distances.len().max(1) as f64
+    };
+    Ok(Lost {
+        loss: name.to_owned(),
+        end_difference: mean(|distance| distance.at_end),
+        end_half_interval: half_interval(&ends),
+        end_by_seed: ends,
+        largest_difference: largest(&distances).0,
+        mean_distance: mean(|distance| distance.mean),
+    })
+}
+
+/// How often these losses are tried: where times of deletion are guessed, with every seed; nothing else is drawn.
+fn seeds_of(request: &Request<'_>, losses: &[Loss]) -> u64 {
+    if losses.contains(&Loss::DeleteTimes) {
+        request.seeds
+    } else {
+        1
+    }
+}
+
+/// Half of Student's 95 % interval of the mean of values of seeds; `None` of fewer than three.
+fn half_interval(ends: &[f64]) -> Option<f64> {
+    let summary = Summary::of(ends).filter(|summary| summary.count >= LEAST_SEEDS);
+    let interval = summary?.mean_interval()?;
+    Some((interval.high - interval.low) / 2.0)
+}
+
+/// The largest difference of a day, and which day that is.
+fn largest<'a>(distances: impl IntoIterator<Item = &'a Distance>) -> (f64, usize) {
+    let days = distances.into_iter().map(|d| (d.largest, d.largest_day));
+    days.max_by(|a, b| a.0.abs().total_cmp(&b.0.abs()))
+        .unwrap_or_default()
+}
+
 fn options(request: &Request<'_>, rule: DeleteTimes, n: u64) -> Options {
     Options {
         seed: request.seed.wrapping_add(n),
@@ -265,14 +316,8 @@ fn attempt(
 ) -> Attempt {
     let n = tries.len().max(1) as f64;
     let mean = |f: &dyn Fn(&(Matches, Distance)) -> f64| tries.iter().map(f).sum::<f64>() / n;
-    let largest = tries
-        .iter()
-        .map(|(_, d)| (d.largest, d.largest_day))
-        .max_by(|a, b| a.0.abs().total_cmp(&b.0.abs()))
-        .unwrap_or_default();
+    let largest = largest(tries.iter().map(|(_, distance)| distance));
     let ends: Vec<f64> = tries.iter().map(|t| t.1.at_end).collect();
-    let summary = Summary::of(&ends).filter(|summary| summary.count >= LEAST_SEEDS);
-    let interval = summary.and_then(|summary| summary.mean_interval());
     let by_seed = (first_seed..)
         .zip(&tries)
         .map(|(seed, (_, distance))| BySeed {
@@ -283,7 +328,7 @@ fn attempt(
     Attempt {
         delete_times,
         short_lived,
-        end_half_interval: interval.map(|interval| (interval.high - interval.low) / 2.0),
+        end_half_interval: half_interval(&ends),
         by_seed: by_seed.collect(),
         end_difference: mean(&|t| t.1.at_end),
         end_distance: mean(&|t| t.1.at_end.abs()),

@@ -31,7 +31,9 @@ impl Ruler {
     ) -> Ruler {
         let (mut low, mut high) = shown(axis, values);
         let is_log = axis.scale == Scale::Log;
-        let ticks = if is_log || axis.format == Format::Bytes {
+        let ticks = if !axis.ticks.is_empty() {
+            axis.ticks.clone()
+        } else if is_log || axis.format == Format::Bytes {
             bytes_ticks(axis, low, high)
         } else {
             let step = step(low, high);
@@ -142,6 +144,19 @@ mod tests {
         let ruler = ruler(&axis, &[16384.0, 262_144.0]);
         assert_eq!(names(&ruler), ["16K", "32K", "64K", "128K", "256K"]);
         assert!((ruler.at(65536.0) - 50.0).abs() < 1e-9);
+    }
+
+    /// Below 1 as well: 0.01 to 1 are two decades, and 0.1 lies half way.
+    #[test]
+    fn an_axis_has_the_ticks_that_it_is_given() {
+        let axis = Axis {
+            scale: Scale::Log,
+            ticks: vec![0.01, 0.1, 1.0],
+            ..Axis::default()
+        };
+        let ruler = ruler(&axis, &[0.01, 1.0]);
+        assert_eq!(names(&ruler), ["0.01", "0.1", "1"]);
+        assert!((ruler.at(0.1) - 50.0).abs() < 1e-9);
     }
 
     #[test]

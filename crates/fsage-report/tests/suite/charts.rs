@@ -154,7 +154,7 @@ fn charts_of_nothing_of_one_point_and_of_no_number_have_axes() {
                 label: "axis".into(),
                 format: Format::Bytes,
                 scale,
-                from_zero: false,
+                ..Axis::default()
             };
             let points = values.iter().map(|&(x, y)| Point {
                 x,

@@ -138,8 +138,7 @@ fn print(out: &mut impl Write, verdict: &Verdict) -> anyhow::Result<()> {
             a.delete_times.to_owned(),
             a.short_lived.to_owned(),
             format!("{:+.4}", a.end_difference),
-            a.end_half_interval
-                .map_or_else(|| "-".to_owned(), |half| format!("{half:.4}")),
+            half(a.end_half_interval),
             format!("{:+.4}", a.largest_difference),
             a.largest_day.to_string(),
             format!("{:.4}", a.mean_distance),
@@ -152,16 +151,21 @@ fn print(out: &mut impl Write, verdict: &Verdict) -> anyhow::Result<()> {
     }
     writeln!(out, "{table}\n")?;
     writeln!(out, "{}\n", wrapped(&what_is_shown(verdict), "", ""))?;
-    let mut table = summary::table(&["only this is lost", "at the end", "largest", "mean"]);
+    let mut table = summary::table(&["only this is lost", "at the end", "±", "largest", "mean"]);
     for lost in &verdict.losses {
         table.add_row([
             lost.loss.clone(),
             format!("{:+.4}", lost.end_difference),
+            half(lost.end_half_interval),
             format!("{:+.4}", lost.largest_difference),
             format!("{:.4}", lost.mean_distance),
         ]);
     }
-    writeln!(out, "{table}\n")?;
+    writeln!(
+        out,
+        "{table}\n\n{}\n",
+        wrapped(&what_losses_are(verdict), "", "")
+    )?;
     let curve = |name: &str, scores: &[f64]| Series {
         name: name.to_owned(),
         points: scores
@@ -190,8 +194,7 @@ fn what_is_shown(verdict: &Verdict) -> String {
     let has_interval = first.is_some_and(|a| a.end_half_interval.is_some());
     format!(
         "Layout scores less that of the truth: at the end the mean over {} of what is guessed{}; the largest \
-         difference of a day; the mean of all days without signs. The truth is one life: how far another one lies \
-         off, only another workload shows.",
+         difference of a day; the mean of all days without signs.",
         if seeds == 1 {
             "one seed".to_owned()
         } else {
@@ -202,6 +205,27 @@ fn what_is_shown(verdict: &Verdict) -> String {
         } else {
             ", of which three or more have an interval (--seeds)"
         }
+    )
+}
+
+fn half(interval: Option<f64>) -> String {
+    interval.map_or_else(|| "-".to_owned(), |half| format!("{half:.4}"))
+}
+
+/// What the differences of the losses are, and what they cannot say.
+fn what_losses_are(verdict: &Verdict) -> String {
+    let most = verdict.losses.iter().map(|lost| lost.end_by_seed.len());
+    let guessed = match most.max().unwrap_or(0) {
+        0 | 1 => "Times of deletion are guessed with one seed (--seeds 3 gives an interval)".to_owned(),
+        2 => "Where times of deletion are guessed, means over two seeds (--seeds 3 gives an interval)".to_owned(),
+        seeds => format!(
+            "Where times of deletion are guessed, means over {seeds} seeds, and ± is half of Student's 95 % interval"
+        ),
+    };
+    format!(
+        "{guessed}; nothing else is drawn, so that one try is all there is. No interval here says how another life \
+         would differ: the truth is one. For that give other truths, as of `fsage generate profile NAME --seed 2`, \
+         and take the mean over them."
     )
 }
 

@@ -220,6 +220,34 @@ fn a_run_with_snapshots_gives_a_workload_that_ends_alike() {
     }
 }
 
+/// Only where times of deletion are guessed is anything drawn: each seed is tried there, and gives an interval.
+#[test]
+fn losses_of_the_method_have_an_interval_where_they_are_drawn() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = folder.path();
+    fsage(at, "generate profile home-1996 --days 4 -o truth.parquet");
+    let shown = text(&fsage(
+        at,
+        "verify-method truth.parquet --on ffs --seeds 3 --json",
+    ));
+    let verdict: serde_json::Value = serde_json::from_str(&shown).expect("JSON");
+    let losses = verdict[0]["losses"].as_array().expect("losses");
+    for (loss, seeds) in losses.iter().zip([3, 1, 1, 3]) {
+        let ends = loss["end_by_seed"].as_array().expect("seeds");
+        assert_eq!(ends.len(), seeds, "{loss}");
+        let ends: Vec<f64> = ends.iter().map(|end| end.as_f64().expect("one")).collect();
+        let mean = ends.iter().sum::<f64>() / seeds as f64;
+        assert!((loss["end_difference"].as_f64().expect("a mean") - mean).abs() < 1e-12);
+        // Student's t of 2 degrees of freedom, over the root of 3.
+        let squares: f64 = ends.iter().map(|end| (end - mean).powi(2)).sum();
+        let half = 4.302_653 * (squares / 2.0).sqrt() / 3_f64.sqrt();
+        match loss["end_half_interval"].as_f64() {
+            Some(known) => assert!(seeds == 3 && (known - half).abs() < 1e-9, "{loss}"),
+            None => assert_eq!(seeds, 1, "{loss}"),
+        }
+    }
+}
+
 #[test]
 fn running_anything_twice_or_on_more_threads_gives_the_same_bytes() {
     let folder = tempfile::tempdir().expect("a temporary folder");

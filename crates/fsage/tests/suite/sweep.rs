@@ -59,6 +59,10 @@ set = { operations_per_day = "{operations}", mean_bytes = "16K" }
     let said = run(at, "run e.toml", 0);
     assert!(said.contains("- ffs: layout score "), "{said}");
     assert!(said.contains(" at operations 100 "), "{said}");
+    assert!(
+        said.contains("- Each value of operations is lived by other lives"),
+        "{said}"
+    );
     run(at, "report e --svg pictures", 0);
     assert!(
         at.join("pictures/over-operations-layout-score.svg")
