@@ -12,7 +12,7 @@ const RESAMPLES: usize = 4000;
 const CONFIDENCE: f64 = 0.99;
 /// Repetitions of each side that differences between separate measurements need: of fewer, all of one side are faster
 /// than all of the other by chance alone more often than once in a hundred times (2 in 70 of four against four).
-const LEAST_APART: usize = 5;
+pub const LEAST_APART: usize = 5;
 /// A ratio that is as near to 1 as this is no difference, however well it is known.
 const SAME: f64 = 0.01;
 /// Where an interval around 1 ends at most so far from it, both are as fast.

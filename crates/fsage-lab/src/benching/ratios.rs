@@ -49,9 +49,7 @@ pub fn words(ratio: f64, (low, high): (f64, f64), says: Says) -> String {
         Says::Faster if ratio >= 9.95 => format!("{ratio:.0} times as fast"),
         Says::Faster if ratio >= 2.0 => format!("{ratio:.1} times as fast"),
         Says::Faster => format!("{change} faster"),
-        Says::Inconclusive if are_too_few(low, high) => {
-            format!("too few runs to say ({low:.2} to {high:.2} times as fast)")
-        }
+        Says::Inconclusive if are_too_few(low, high) => "too few runs to say".to_owned(),
         Says::Inconclusive => format!("inconclusive ({low:.2} to {high:.2} times as fast)"),
     }
 }
@@ -142,4 +140,19 @@ pub fn speed(lines: &[&Line], state: State) -> f64 {
         (sum + median.ln(), count + 1)
     });
     (sum / f64::from(count)).exp()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_too_few_runs_no_interval_is_shown() {
+        let said = |low, high| words(1.04, (low, high), Says::Inconclusive);
+        assert_eq!(said(1.04, 1.04), "too few runs to say");
+        assert_eq!(
+            said(0.97, 1.12),
+            "inconclusive (0.97 to 1.12 times as fast)"
+        );
+    }
 }

@@ -4,14 +4,14 @@ use super::causes::{self, CauseRow, CauseTime, Split};
 use super::flash::{self, FlashDay, FlashRow};
 use super::grounds::Files;
 use super::lane::{Lane, NotRun, Suited};
-use super::ratios::{are_too_few, of_lines, words};
+use super::ratios::{PhaseRatio, are_too_few, of_lines, words};
 use super::results::{self, Row, State};
 use super::{HOT_FILES, Plan, Suite, why};
 use crate::days::{self, DayRow};
 use crate::error::Context;
 use crate::table;
 use fsage_bench::benchmarks::free_space::FREE_SPACE;
-use fsage_bench::{Better, FlashFacts, Measurement, Ratio, Repeated, Says, Summary};
+use fsage_bench::{Better, FlashFacts, LEAST_APART, Measurement, Ratio, Repeated, Says, Summary};
 use fsage_durable::PartialFile;
 use fsage_report::chart::{self, Series, size_text};
 use fsage_report::svg::{self, Axis, Panel};
@@ -306,6 +306,17 @@ impl Report {
         let says: Vec<String> = says.collect();
         if !says.is_empty() {
             writeln!(out, "\nAged beside unaged: {}.", says.join("; "))?;
+        }
+        let is_few = |of: &PhaseRatio| {
+            of.says == Says::Inconclusive && are_too_few(of.interval[0], of.interval[1])
+        };
+        if phases.iter().any(is_few) {
+            writeln!(
+                out,
+                "Too few runs: {} of each side, and {LEAST_APART} or more can tell them from chance (--repetitions \
+                 {LEAST_APART}).",
+                self.repetitions.0
+            )?;
         }
         let slower = phases.iter().filter(|of| of.says == Says::Slower);
         let slower: Vec<&str> = slower.map(|of| of.phase.as_str()).collect();

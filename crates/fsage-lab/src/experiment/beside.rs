@@ -22,7 +22,7 @@ pub const METRICS: [&Metric; 4] = [
 ];
 
 /// Lives under which an interval says nothing.
-const LEAST: usize = 3;
+pub(super) const LEAST: usize = 3;
 
 /// A metric in which the lives of a target differ from those of the first one.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -30,7 +30,7 @@ pub use file::Text;
 pub use home::{Home, text};
 pub use over::{Sweep, sweeps};
 pub use plan::Plan;
-pub use results::{Row, print_table as print_results, rows};
+pub use results::{Row, print_table as print_results, rows, too_few};
 pub use status::Status;
 pub use steps::{Bench, MadeOf, Steps};
 pub use verdict::{Verdict, print_table as print_verdict};

@@ -1,6 +1,6 @@
 //! What an experiment says: a row for each workload on each target, over all seeds and repetitions.
 
-use super::beside::{self, Beside};
+use super::beside::{self, Beside, LEAST};
 use super::cells::run_folder;
 use super::manifest::{Cell, Manifest, State};
 use super::treated::{self, StageMean};
@@ -8,6 +8,7 @@ use super::verdict::{self, Verdict, phases};
 use crate::benching::{PhaseRatio, digits as speed_digits};
 use crate::fullness;
 use crate::life::{self, Life};
+use crate::report::words::counted;
 use crate::table;
 use fsage_bench::{Better, Summary};
 use serde::Serialize;
@@ -213,6 +214,22 @@ pub fn rows(experiment: &Path, manifest: &Manifest) -> crate::Result<Vec<Row>> {
     Ok(rows.collect())
 }
 
+/// That cells which are not done leave a target with too few lives; `None` where it has enough, or was
+/// never to have them.
+pub fn too_few(name: &str, lives: usize, not_done: usize) -> Option<String> {
+    (lives < LEAST && lives + not_done >= LEAST).then(|| {
+        let lives = match lives {
+            1 => "1 life".to_owned(),
+            lives => format!("{lives} lives"),
+        };
+        let cells = counted(not_done as u64, "cell");
+        format!(
+            "Too few runs of {name}: {lives}, and {LEAST} or more tell a difference from chance; {cells} failed or did \
+             not run."
+        )
+    })
+}
+
 /// The verdicts of cells.
 fn of_cells(cells: &[(String, Verdict)]) -> Vec<&Verdict> {
     cells.iter().map(|(_, verdict)| verdict).collect()
@@ -284,6 +301,23 @@ pub fn print_table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
     writeln!(out, "{table}")?;
     if !are_sizes(rows) {
         beside::print(out, rows)?;
+    }
+    let is_one_workload = rows.iter().all(|row| row.workload == rows[0].workload);
+    let few = rows.iter().filter_map(|row| {
+        let name = if is_one_workload {
+            row.target.clone()
+        } else {
+            row.name()
+        };
+        too_few(&name, row.lives, row.failed + row.missing)
+    });
+    let few: Vec<String> = few.collect();
+    if !few.is_empty() {
+        writeln!(out, "\n{}", table::wrapped(&few.join(" "), "", ""))?;
+        writeln!(
+            out,
+            "`fsage run EXP/experiment.toml -o EXP` runs what is not done."
+        )?;
     }
     let is_benchmarked = print_benchmarks(out, rows)?;
     treated::print(out, rows)?;
@@ -365,4 +399,22 @@ fn are_sizes(rows: &[Row]) -> bool {
         let of = fullness::without_size(&row.target);
         of.is_some_and(|of| *known.entry(of).or_insert(&row.target) != row.target)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_that_are_not_done_are_named_where_they_leave_too_few_lives() {
+        assert_eq!(
+            too_few("xfs", 2, 1).as_deref(),
+            Some(
+                "Too few runs of xfs: 2 lives, and 3 or more tell a difference from chance; 1 cell failed or did not \
+                 run."
+            )
+        );
+        assert_eq!(too_few("xfs", 3, 2), None, "three lives are enough");
+        assert_eq!(too_few("xfs", 1, 1), None, "no more were asked for");
+    }
 }

@@ -7,6 +7,7 @@ use super::words::{counted, list, shell};
 use super::{Material, names, source};
 use crate::benching;
 use crate::experiment::manifest::{Cell, Manifest, State};
+use crate::experiment::too_few;
 use fsage_report::{self as page, DataTable, Exhibit, Section, Sheet};
 use std::path::Path;
 
@@ -165,6 +166,7 @@ fn unfinished(path: &Path, cells: &[Cell]) -> Vec<String> {
             list(shown)
         ));
     }
+    lines.extend(too_few_lives(cells));
     if !lines.is_empty() {
         lines.push(format!(
             "`fsage run {again} -o {}` runs what is not done.",
@@ -172,6 +174,26 @@ fn unfinished(path: &Path, cells: &[Cell]) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// Targets that have too few lives because cells are not done, workload by workload.
+fn too_few_lives(cells: &[Cell]) -> Vec<String> {
+    let lives = distinct(cells.iter().map(Cell::life));
+    let rows = distinct(cells.iter().map(|cell| (cell.life(), &cell.target)));
+    let few = rows.iter().filter_map(|row| {
+        let of_row = cells
+            .iter()
+            .filter(|cell| (cell.life(), &cell.target) == *row);
+        let (done, not_done): (Vec<&Cell>, Vec<&Cell>) =
+            of_row.partition(|cell| cell.state == State::Complete);
+        let seeds = distinct(done.iter().map(|cell| cell.seed));
+        let name = match lives.len() {
+            1 => row.1.clone(),
+            _ => format!("{} on {}", row.0, row.1),
+        };
+        too_few(&name, seeds.len(), not_done.len())
+    });
+    few.collect()
 }
 
 /// A text as a sentence with a blank behind it; nothing if it is empty.
@@ -292,6 +314,7 @@ fn cells(cells: &[Cell], specs: &[&str], subjects: &[Subject]) -> Section {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
     use std::collections::BTreeMap;
 
     fn cell(id: &str, left_out: &[&str]) -> Cell {
@@ -331,6 +354,34 @@ mod tests {
                 "Cell s1: ffs: there is nothing to benchmark.",
                 "Cell s4: xfs: sequential: left out: 1 MiB is free."
             ]
+        );
+    }
+
+    #[test]
+    fn a_page_says_which_target_failed_cells_leave_with_too_few_lives() {
+        let mut cells: Vec<Cell> = Vec::new();
+        for (target, failed) in [("ext4", 0), ("xfs", 2), ("lfs", 1)] {
+            for seed in 1..=4 - u64::from(target == "xfs") {
+                let state = if seed <= failed { "failed" } else { "complete" };
+                let cell = json!({
+                    "id": format!("{target}-{seed}"), "workload": "mail", "seed": seed, "repetition": 1,
+                    "target": target, "run": "", "state": state,
+                });
+                cells.push(serde_json::from_value(cell).expect("a cell"));
+            }
+        }
+        let said = unfinished(Path::new("e"), &cells);
+        let few: Vec<&String> = said.iter().filter(|line| line.contains("few")).collect();
+        assert_eq!(
+            few,
+            [
+                "Too few runs of xfs: 1 life, and 3 or more tell a difference from chance; 2 cells failed or did not \
+                 run."
+            ]
+        );
+        assert_eq!(
+            said.last().map(String::as_str),
+            Some("`fsage run e/experiment.toml -o e` runs what is not done.")
         );
     }
 }

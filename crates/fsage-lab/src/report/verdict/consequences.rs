@@ -488,12 +488,12 @@ fn ranked(group: &Group, compared: &Compared) -> String {
         }
         Says::Slower | Says::Same => format!("{name} and {next} are as fast"),
         Says::Inconclusive => {
-            let few = if *low > 1.0 || *high < 1.0 {
-                " in so few runs"
+            let of = if *low > 1.0 || *high < 1.0 {
+                " in so few runs".to_owned()
             } else {
-                ""
+                format!(" ({low:.2} to {high:.2})")
             };
-            format!("{name} and {next} cannot be separated{few} ({low:.2} to {high:.2})")
+            format!("{name} and {next} cannot be separated{of}")
         }
     };
     let is_full = |of: &str| {
