@@ -6,10 +6,13 @@ use super::subject::{Group, Subject};
 use super::words::{counted, list, shell};
 use super::{Material, names, source};
 use crate::benching;
-use crate::experiment::manifest::{Cell, Manifest, State};
+use crate::experiment::manifest::{self, Cell, Manifest, State};
 use crate::experiment::too_few;
 use fsage_report::{self as page, DataTable, Exhibit, Section, Sheet};
 use std::path::Path;
+
+/// The largest file of an experiment that its page shows.
+const SHOWN_BYTES: u64 = 16 << 10;
 
 /// Reads an experiment.
 pub fn read(path: &Path) -> crate::Result<Material> {
@@ -119,27 +122,24 @@ fn live(path: &Path, cell: &Cell, group: &mut Group, subject: usize, missing: &m
 
 /// What was left out of cells, for lack of room most often: the same of several lives once, with what the first says.
 fn left_out(cells: &[Cell]) -> impl Iterator<Item = String> {
-    let mut alike: Vec<(&str, &str, Vec<&str>)> = Vec::new();
+    let mut alike: Vec<((&str, &str), &str, Vec<&str>)> = Vec::new();
     for cell in cells.iter().filter(|cell| cell.state == State::Complete) {
         for line in &cell.left_out {
-            let (what, why) = line.split_once(benching::LEFT_OUT).unwrap_or((line, ""));
-            match alike.iter_mut().find(|(known, ..)| *known == what) {
+            let what = line.split_once(benching::LEFT_OUT);
+            let what = what.map_or(line.as_str(), |(what, _)| what);
+            // Before it stands the target, of each life with the seed of its clock.
+            let what = what.split_once(": ").map_or(what, |(_, what)| what);
+            let key = (cell.target.as_str(), what);
+            match alike.iter_mut().find(|(known, ..)| *known == key) {
                 Some((.., of)) => of.push(&cell.id),
-                None => alike.push((what, why, vec![&cell.id])),
+                None => alike.push((key, line, vec![&cell.id])),
             }
         }
     }
-    alike.into_iter().map(|(what, why, of)| {
-        let out = if why.is_empty() {
-            String::new()
-        } else {
-            format!("{}{why}", benching::LEFT_OUT)
-        };
-        match &of[..] {
-            [only] => format!("Cell {only}: {what}{out}."),
-            [first, ..] => format!("{} cells, the first {first}: {what}{out}.", of.len()),
-            [] => String::new(),
-        }
+    alike.into_iter().map(|(_, line, of)| match &of[..] {
+        [only] => format!("Cell {only}: {line}."),
+        [first, ..] => format!("{} cells, the first {first}: {line}.", of.len()),
+        [] => String::new(),
     })
 }
 
@@ -258,13 +258,21 @@ fn commands(path: &Path) -> Vec<page::Command> {
         what: what.to_owned(),
         line,
     };
-    vec![
+    let mut commands = vec![
         command(
             "Run the experiment again, in the folder that holds this one:",
             format!("fsage run {file} -o {again}"),
         ),
         command("Its report:", format!("fsage report {again}")),
-    ]
+    ];
+    // A page that is given away alone has the file as well, unless that is a book.
+    if let Ok(text) = fsage_input::text(&path.join(manifest::FILE), SHOWN_BYTES) {
+        commands.push(command(
+            "Without the folder, from this file:",
+            text.trim_end().to_owned(),
+        ));
+    }
+    commands
 }
 
 /// The table of all cells.
@@ -342,9 +350,15 @@ mod tests {
                 "s1",
                 &["ext4: sequential: left out: 27 MiB are free", nothing],
             ),
-            cell("s2", &["ext4: sequential: left out: 26 MiB are free"]),
+            cell(
+                "s2",
+                &["ext4:seed=2: sequential: left out: 26 MiB are free"],
+            ),
             cell("s3", &[]),
-            cell("s4", &["xfs: sequential: left out: 1 MiB is free"]),
+            Cell {
+                target: "xfs".to_owned(),
+                ..cell("s4", &["xfs: sequential: left out: 1 MiB is free"])
+            },
         ];
         let lines: Vec<String> = left_out(&cells).collect();
         assert_eq!(

@@ -250,9 +250,10 @@ fn a_cell_that_fails_stops_no_other_and_is_named() {
     );
     let why = cells[0]["error"].as_str().expect("an error");
     assert!(why.contains("bad.ops:1"), "{why}");
+    let page = fs::read_to_string(at.join("e/report.html")).expect("a report of what there is");
     assert!(
-        at.join("e/report.html").is_file(),
-        "a report of what there is"
+        page.contains("[[workload]]\nfile = &quot;bad.ops&quot;\n"),
+        "the page has the file of the experiment"
     );
 
     // The cause is gone: the same command ends well.
