@@ -132,7 +132,7 @@ pub(super) fn print(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
             differing.add_row([
                 beside.metric.to_owned(),
                 if is_one_workload {
-                    row.target().to_owned()
+                    row.named().to_owned()
                 } else {
                     row.name()
                 },
@@ -156,7 +156,7 @@ pub(super) fn print(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
         "\nBeside {}, life by life: what differs, however little, {} of {} comparisons. Each interval\nis for one \
          of them: of twenty expect one false difference.\n\n{differing}",
         if is_one_workload {
-            rows[0].target()
+            rows[0].named()
         } else {
             "the first target"
         },

@@ -8,6 +8,7 @@ use super::verdict::{self, Verdict, phases};
 use crate::benching::{PhaseRatio, digits as speed_digits};
 use crate::fullness;
 use crate::life::{self, Life};
+use crate::report::names;
 use crate::report::words::counted;
 use crate::table;
 use fsage_bench::{Better, Summary};
@@ -23,6 +24,9 @@ pub struct Row {
     workload: String,
     /// Specification of the target.
     target: String,
+    /// What tables call it: short where specifications are long.
+    #[serde(skip)]
+    named: String,
     /// Complete cells: seeds and repetitions.
     cells: usize,
     /// Lives among them: repetitions of a workload are one.
@@ -120,9 +124,9 @@ impl Row {
         &self.workload
     }
 
-    /// Specification of the target.
-    pub(super) fn target(&self) -> &str {
-        &self.target
+    /// What tables call the target.
+    pub(super) fn named(&self) -> &str {
+        &self.named
     }
 
     /// How many lives it is a mean of.
@@ -137,7 +141,7 @@ impl Row {
 
     /// What it is called beside others.
     pub(super) fn name(&self) -> String {
-        format!("{} on {}", self.workload, self.target)
+        format!("{} on {}", self.workload, self.named)
     }
 
     /// What to warn of, where operations were not done.
@@ -178,6 +182,8 @@ pub fn rows(experiment: &Path, manifest: &Manifest) -> crate::Result<Vec<Row>> {
         Ok(verdicts)
     });
     let verdicts = verdicts.collect::<crate::Result<Vec<Vec<(String, Verdict)>>>>()?;
+    let targets: Vec<&str> = pairs.iter().map(|(_, target)| *target).collect();
+    let (names, _) = names::in_tables(&targets);
     let mut first_of: HashMap<&str, usize> = HashMap::new();
     let rows = pairs.iter().zip(&verdicts).enumerate();
     let rows = rows.map(|(place, (pair, verdicts_of))| {
@@ -193,6 +199,7 @@ pub fn rows(experiment: &Path, manifest: &Manifest) -> crate::Result<Vec<Row>> {
         Row {
             workload: pair.0.clone(),
             target: pair.1.to_owned(),
+            named: names[place].clone(),
             cells: of_row.len(),
             lives: lives.len(),
             failed: count(State::Failed),
@@ -286,7 +293,7 @@ pub fn print_table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
         let planned = row.cells + row.failed + row.missing;
         table.add_row(vec![
             row.workload.clone(),
-            row.target.clone(),
+            row.named.clone(),
             if planned == row.cells {
                 planned.to_string()
             } else {
@@ -299,13 +306,17 @@ pub fn print_table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
         ]);
     }
     writeln!(out, "{table}")?;
+    let targets: Vec<&str> = rows.iter().map(|row| row.target.as_str()).collect();
+    for line in names::in_tables(&targets).1 {
+        writeln!(out, " {line}")?;
+    }
     if !are_sizes(rows) {
         beside::print(out, rows)?;
     }
     let is_one_workload = rows.iter().all(|row| row.workload == rows[0].workload);
     let few = rows.iter().filter_map(|row| {
         let name = if is_one_workload {
-            row.target.clone()
+            row.named.clone()
         } else {
             row.name()
         };
@@ -354,7 +365,7 @@ fn print_benchmarks(out: &mut impl Write, rows: &[Row]) -> io::Result<bool> {
     // What all rows have in common is not said in each.
     let is_one_workload = rows.iter().all(|row| row.workload == rows[0].workload);
     let beside = if is_one_workload {
-        format!("beside\n{}", rows[0].target)
+        format!("beside\n{}", rows[0].named)
     } else {
         "beside the\nfirst target".to_owned()
     };
@@ -379,7 +390,7 @@ fn print_benchmarks(out: &mut impl Write, rows: &[Row]) -> io::Result<bool> {
             let cells = [std::mem::take(&mut name)].into_iter();
             let cells = cells.chain((!is_one_workload).then(|| row.workload.clone()));
             let cells = cells.chain([
-                row.target.clone(),
+                row.named.clone(),
                 speed_digits(mean.aged.mean),
                 mean.unit.clone(),
                 Mean::shown(Some(&mean.aged_by_control)),
