@@ -68,8 +68,8 @@ pub fn short(specs: &[&str]) -> Vec<String> {
 /// Specifications longer than this, in characters, make tables wider than 80 columns.
 const LONG: usize = 24;
 
-/// What targets are called in a table: their specifications, or short names where one of these is long. Gives a name for
-/// each specification, and the lines that say what short names stand for.
+/// What targets are called in a table: their specifications, or short names where one of these is long. Gives a name
+/// for each specification, and the lines that say what the long ones are called.
 pub(crate) fn in_tables(specs: &[&str]) -> (Vec<String>, Vec<String>) {
     if specs.iter().all(|spec| spec.len() <= LONG) {
         return (
