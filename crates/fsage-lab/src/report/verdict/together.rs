@@ -13,7 +13,7 @@ use crate::report::subject::{Group, Subject};
 use crate::report::times::{Times, in_same_lives};
 use crate::report::words::{list, percent};
 use fsage_bench::{Ratio, Says};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Suite, phase and size of files.
 type Case = (String, String, Option<u64>);
@@ -75,13 +75,18 @@ pub fn sentence(group: &Group) -> Option<Answer> {
             list(&others)
         )
     };
+    let over = if cases_of(&known[best].1) == cases_of(&known[next].1) {
+        "all benchmarks"
+    } else {
+        "the benchmarks that both have"
+    };
     let fresh = fresh(&known, best, is_faster);
     let means = match &fresh {
         Some(_) => "These are geometric means",
         None => "That is the geometric mean",
     };
     let text = format!(
-        "for {life}, over all benchmarks: {answer}.{} {means} of the ratios of {cases} cases, every size of every \
+        "for {life}, over {over}: {answer}.{} {means} of the ratios of {cases} cases, every size of every \
          phase once.{others}{}",
         fresh.unwrap_or_default(),
         hidden_by_flash(group, is_faster).unwrap_or_default()
@@ -116,6 +121,14 @@ fn measured(subject: &Subject) -> Lives {
         (life.life.clone(), lines.collect())
     });
     lives.collect()
+}
+
+/// What was measured of a target, in any life.
+fn cases_of(lives: &Lives) -> BTreeSet<&Case> {
+    lives
+        .iter()
+        .flat_map(|(_, of_life)| of_life.keys())
+        .collect()
 }
 
 /// One target beside another over the phases that count, aged or fresh, and of how many cases that is.
@@ -224,6 +237,29 @@ mod tests {
                  writes 36 % slower. Fresh, a is 60 % faster than b. These are geometric means of the ratios of 2 \
                  cases, every size of every phase once."
             )
+        );
+    }
+
+    #[test]
+    fn a_verdict_says_where_one_target_lacks_a_benchmark() {
+        let mut full = subject("full", 100, 100);
+        let of_larger = |row: &Row| {
+            let mut row = row.clone();
+            row.measurement.file_bytes = Some(1 << 20);
+            row
+        };
+        let mut roomy = subject("roomy", 100, 100);
+        let larger: Vec<Row> = roomy.lives[0].bench.iter().map(of_larger).collect();
+        roomy.lives[0].bench.extend(larger);
+        let of_both = said(vec![full.clone(), roomy.clone()]).unwrap();
+        let expected = "for this life, over the benchmarks that both have: ";
+        assert!(of_both.starts_with(expected), "{of_both}");
+        assert!(of_both.contains("of the ratios of 2 cases"), "{of_both}");
+        full.lives[0].bench.clone_from(&roomy.lives[0].bench);
+        let all = said(vec![full, roomy]).unwrap();
+        assert!(
+            all.starts_with("for this life, over all benchmarks: "),
+            "{all}"
         );
     }
 
