@@ -130,9 +130,14 @@ pub fn quick_look(paper: &Paper) -> Option<String> {
     });
     let cut = cut.filter(|options| !options.is_empty());
     cut.map(|options| {
+        let end = if options.contains("--days") {
+            " the paper's end is the last day here,"
+        } else {
+            ""
+        };
         format!(
-            "A quick look, by{options}: what that leaves out is not measured, the paper's end is the last day here, \
-             and rows are met or differ for that reason alone."
+            "A quick look, by{options}: what that leaves out is not measured,{end} and rows may be met or differ for \
+             that reason."
         )
     })
 }

@@ -205,7 +205,7 @@ pub fn print_table(out: &mut impl Write, verdicts: &[Verdict]) -> io::Result<()>
     let spread = if is_any_spread {
         "In brackets: the\n99 % interval; where it holds 1, or of fewer than five repetitions, nothing is claimed."
     } else {
-        "Repetitions\nagree. This is one life: `--seeds 5` lives five of a preset, and gives ratios 95 % intervals \
+        "Repetitions\nagree. This is one life; of a preset `--seeds 5` lives five, and gives ratios 95 % intervals \
          over them."
     };
     writeln!(

@@ -121,7 +121,7 @@ pub fn run(args: &Git, output: &Output, ui: &dyn Watch) -> crate::Result<Generat
 
 fn git_rows(s: &GitSummary) -> Vec<Row> {
     vec![
-        row("commits", "commits", s.commits),
+        row("commits (first parents)", "commits", s.commits),
         row(
             "days with commits",
             "days_with_commits",

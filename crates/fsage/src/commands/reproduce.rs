@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 /// Runs the experiments of a paper, and puts its numbers beside ours.
 ///
 /// Ages the paper's simulated file systems with a workload that meets the published statistics, or fills them, and runs
-/// its benchmarks over a simulated disk and host. FOLDER gets a page, and every figure as chart and CSV. A verdict says
+/// its benchmarks over a simulated disk and host. FOLDER gets a page, and what it draws as charts and CSV. A verdict says
 /// whether a figure agrees with the published one, or whether a statement holds for our curves. Verdicts
 /// do not fail the command; `--check` does where a row is not met that is met today.
 #[derive(Debug, clap::Args)]
@@ -432,7 +432,12 @@ fn print(out: &mut impl Write, paper: &Paper, made: &Reproduction) -> anyhow::Re
         }
     }
     print_beside(out, &made.lines)?;
-    writeln!(out, "\n{}", Tally::of(&made.lines))?;
+    let tally = Tally::of(&made.lines);
+    writeln!(out, "\n{tally}")?;
+    let rows = made.lines.iter().filter(|line| line.verdict.is_result());
+    if rows.count() > tally.met + tally.differs + tally.open + tally.of_others {
+        writeln!(out, "Rows that read one claim in several ways count once.")?;
+    }
     if let Some(quick) = fsage_papers::quick_look(paper) {
         writeln!(out, "{quick}")?;
     } else if made

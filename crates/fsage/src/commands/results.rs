@@ -224,7 +224,11 @@ fn print_csv(paths: &[PathBuf], metric: Option<&str>) -> anyhow::Result<()> {
 
 fn no_metric(table: &Path, name: &str, others: &BTreeSet<String>) -> anyhow::Error {
     if others.is_empty() {
-        return anyhow!("{}: it has no metrics", table.display());
+        return anyhow!(
+            "{}: it has a column for each metric, and --metric is for tables with a row for each, as those of `fsage \
+             results EXP --csv results`; leave it out",
+            table.display()
+        );
     }
     let meant = keys::meant(name, others.iter().map(String::as_str));
     let others: Vec<&str> = others.iter().map(String::as_str).collect();

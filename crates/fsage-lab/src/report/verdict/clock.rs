@@ -119,7 +119,7 @@ fn end_of_day(all: &[&Subject]) -> Option<String> {
     };
     Some(format!(
         "{model} {} {writes} back at the end of each day, as a kernel does that is set up so. One that is left alone \
-         writes back by time too, and decays more: --on {first}:{REGIME}={BY_TIME}.",
+         writes back by time too, and usually decays more: --on {first}:{REGIME}={BY_TIME}.",
         list(&kinds)
     ))
 }
@@ -142,7 +142,7 @@ fn replayed(replayed: &[&Subject], by_time: &[&Subject]) -> Option<String> {
     };
     Some(format!(
         "{} lived these days as fast as they could be replayed, so that delayed allocation may have seen all that a \
-         day wrote at once. A kernel to which they really happen writes back every 30 seconds, and decays more.{model}",
+         day wrote at once. A kernel to which they really happen writes back every 30 seconds, and usually decays more.{model}",
         names(replayed)
     ))
 }

@@ -25,6 +25,9 @@ const UNLIKE: f64 = 0.1;
 /// What runs at less than so much of the speed of its control has lost something worth a word.
 const NOTABLE: f64 = 0.9;
 
+/// Files that lost less of their layout score than this are slow for another reason.
+const NEARLY_WHOLE: f64 = 0.05;
+
 /// Targets that a sentence names, at most.
 pub(super) const NAMED: usize = 6;
 
@@ -208,6 +211,38 @@ pub fn answer(group: &Group, compared: &[Compared]) -> Option<Answer> {
             hidden_by_flash(group, is_seen).unwrap_or_default()
         ),
         is_open: *says == Says::Inconclusive && !is_narrow(chosen, fastest),
+    })
+}
+
+/// What age costs the only target most, for those who read one sentence; none of several targets.
+pub fn of_one(group: &Group, compared: &[Compared]) -> Option<Answer> {
+    let [subject] = &group.subjects[..] else {
+        return None;
+    };
+    let (life, _) = whose(group);
+    let ratios = compared
+        .iter()
+        .filter_map(|phase| Some((phase, &phase.ratios.first()?.1)));
+    let lost = ratios.filter(|(_, ratio)| has_lost(ratio));
+    let most = lost.min_by(|(_, a), (_, b)| a.mean.total_cmp(&b.mean));
+    let said = |ratio: &Ratio| words(ratio.mean, ratio.ends, ratio.says);
+    let text = match most {
+        Some((phase, ratio)) => format!(
+            "for {life}: age costs {} most in {} {}, {} than on a fresh copy of its files.",
+            subject.name,
+            phase.suite,
+            phase.phase,
+            said(ratio)
+        ),
+        None if compared.is_empty() || skipped_too_many(subject) => return None,
+        None => format!(
+            "for {life}: no benchmark that was run is known to lose a tenth of its speed on {} to age.",
+            subject.name
+        ),
+    };
+    Some(Answer {
+        text,
+        is_open: false,
     })
 }
 
@@ -404,13 +439,13 @@ fn out_of_order(group: &Group, compared: &Compared) -> Option<String> {
             subject.at_end(follow)?.mean,
             subject.of_control(follow)?.mean,
         );
-        let is_cause = has_lost(ratio) && lost < super::ALIKE && aged < fresh - 0.1;
+        let is_cause = has_lost(ratio) && lost < NEARLY_WHOLE && aged < fresh - 0.1;
         is_cause.then(|| format!("{name} {} for {}", percent(aged), percent(fresh)))
     });
     let slower: Vec<String> = slower.collect();
     (!slower.is_empty()).then(|| {
         format!(
-            " Its files are as whole as fresh ones, and lie elsewhere than the order in which they are read: right \
+            " Files are nearly as whole as fresh ones, and lie elsewhere than the order in which they are read: right \
              behind the one before in their directory are {} of the fresh copy.",
             list(&shortened(slower))
         )

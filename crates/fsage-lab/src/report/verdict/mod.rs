@@ -64,8 +64,9 @@ pub fn findings(group: &Group) -> Vec<Finding> {
         let draws = clock::one_system(group);
         if no_verdict.is_none() && draws.is_none() {
             let unlike = warnings::unlike(&ranking);
-            let answer =
-                together::sentence(group).or_else(|| consequences::answer(group, &compared));
+            let answer = together::sentence(group)
+                .or_else(|| consequences::answer(group, &compared))
+                .or_else(|| consequences::of_one(group, &compared));
             findings.extend(answer.into_iter().flat_map(|answer| {
                 let proven = answer.is_open.then(|| ranking.proven(unlike.is_some()));
                 headlines(&answer.text, proven.flatten())

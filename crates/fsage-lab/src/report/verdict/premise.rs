@@ -1,4 +1,5 @@
-//! What the verdict rests on: the assumptions of the preset that made the workload, or the sameness of its rounds.
+//! What the verdict rests on: the assumptions of the preset that made the workload, the sameness of its rounds, or the
+//! view of a history.
 
 use super::finding;
 use crate::report::subject::Group;
@@ -13,6 +14,8 @@ struct MadeBy {
     /// Of a trace: how often it is played, and by how much sizes differ then.
     repeat: Option<u64>,
     vary_percent: Option<u32>,
+    /// Of a history of git: `commit` or `day`.
+    view: Option<String>,
 }
 
 /// That the verdict is one of the preset's life, and what that is, or of a trace that was repeated to the byte; none of
@@ -30,7 +33,17 @@ pub fn sentence(group: &Group) -> Option<Finding> {
              loss and the order of targets may be other where sizes vary. `fsage generate ... --repeat {rounds} --vary \
              10` draws them, another --seed other ones."
         ),
-        _ => return None,
+        _ => match made.view.as_deref() {
+            Some("commit") => "Holds for this history lived commit by commit, where changed files are rewritten in \
+                               place. A checkout that is pulled once a day makes them anew, and ages otherwise: `fsage \
+                               generate git --view day`."
+                .to_owned(),
+            Some("day") => "Holds for this history lived day by day, as a checkout where changed files are made anew. A \
+                            tree that is worked in rewrites them in place, and ages otherwise: `fsage generate git \
+                            --view commit`."
+                .to_owned(),
+            _ => return None,
+        },
     };
     Some(finding(text, Tone::Neutral, "decay"))
 }

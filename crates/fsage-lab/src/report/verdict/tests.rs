@@ -759,7 +759,7 @@ fn when_data_went_to_disk_is_said() {
     assert!(
         last(&["ext4", "xfs:size=2G"]).iter().any(|text| text
             == "The models of ext4 and xfs write back at the end of each day, as a kernel does that is set up so. One \
-                that is left alone writes back by time too, and decays more: --on ext4:regime=default.")
+                that is left alone writes back by time too, and usually decays more: --on ext4:regime=default.")
     );
     assert!(
         last(&["ext4:regime=c", "ext4:regime=default"])

@@ -24,7 +24,7 @@ impl Policy for Orig {
     }
 
     fn summary(&self) -> &'static str {
-        "4.4BSD FFS without cluster reallocation (FFS of Smith and Seltzer 1996)"
+        "4.4BSD FFS without cluster reallocation: blocks stay where they were first put (Smith and Seltzer 1996)"
     }
 
     fn reallocates_clusters(&self) -> bool {

@@ -25,6 +25,6 @@ impl Policy for Realloc {
     }
 
     fn summary(&self) -> &'static str {
-        "4.4BSD FFS as shipped, with cluster reallocation (FFS + Realloc)"
+        "4.4BSD FFS as shipped: blocks just written in pieces move together into one free run (cluster reallocation)"
     }
 }
