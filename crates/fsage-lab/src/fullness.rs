@@ -239,8 +239,8 @@ pub fn of_one_life(all: &[Fullness]) -> Option<String> {
         .flat_map(|of| &of.levels)
         .filter_map(|level| Some(level.left?.lives));
     (lives.max()? == 1).then(|| {
-        "These limits are of one life. How far they hold for others, other lives say: of a preset, `--preset NAME --seeds \
-         5` gives speeds and layout scores their 95 % intervals over five."
+        "These limits are of one life. How far they hold for others, other lives say: of a preset, `--preset NAME \
+         --seeds 5` gives speeds and layout scores their 95 % intervals over five."
             .to_owned()
     })
 }

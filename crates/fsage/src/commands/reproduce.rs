@@ -22,8 +22,8 @@ use std::path::{Path, PathBuf};
 /// Runs the experiments of a paper, and puts its numbers beside ours.
 ///
 /// Ages the paper's simulated file systems with a workload that meets the published statistics, or fills them, and runs
-/// its benchmarks over a simulated disk and host. FOLDER gets a page, and what it draws as charts and CSV. A verdict says
-/// whether a figure agrees with the published one, or whether a statement holds for our curves. Verdicts
+/// its benchmarks over a simulated disk and host. FOLDER gets a page, and what it draws as charts and CSV. A verdict
+/// says whether a figure agrees with the published one, or whether a statement holds for our curves. Verdicts
 /// do not fail the command; `--check` does where a row is not met that is met today.
 #[derive(Debug, clap::Args)]
 // Every flag of the command line is one.

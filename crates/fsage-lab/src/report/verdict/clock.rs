@@ -142,7 +142,8 @@ fn replayed(replayed: &[&Subject], by_time: &[&Subject]) -> Option<String> {
     };
     Some(format!(
         "{} lived these days as fast as they could be replayed, so that delayed allocation may have seen all that a \
-         day wrote at once. A kernel to which they really happen writes back every 30 seconds, and usually decays more.{model}",
+         day wrote at once. A kernel to which they really happen writes back every 30 seconds, and usually decays \
+         more.{model}",
         names(replayed)
     ))
 }

@@ -38,9 +38,9 @@ pub fn sentence(group: &Group) -> Option<Finding> {
                                place. A checkout that is pulled once a day makes them anew, and ages otherwise: `fsage \
                                generate git --view day`."
                 .to_owned(),
-            Some("day") => "Holds for this history lived day by day, as a checkout where changed files are made anew. A \
-                            tree that is worked in rewrites them in place, and ages otherwise: `fsage generate git \
-                            --view commit`."
+            Some("day") => "Holds for this history lived day by day, as a checkout where changed files are made \
+                            anew. A tree that is worked in rewrites them in place, and ages otherwise: `fsage \
+                            generate git --view commit`."
                 .to_owned(),
             _ => return None,
         },
