@@ -7,7 +7,7 @@ use crate::report::words::shell;
 use crate::run_folder::OneTarget;
 use crate::watch::Watch;
 use fsage_core::snapshot::Inode;
-use fsage_core::{Extent, FileId, FileKind, Layout, Op};
+use fsage_core::{Extent, FileId, FileKind, Layout, Op, Verb};
 use fsage_data::snapshot::SnapshotFile;
 use fsage_metrics::{files, free_space};
 use fsage_target::TargetSpec;
@@ -393,22 +393,65 @@ fn changes(op: &Op) -> Option<(FileId, u64)> {
 }
 
 impl History {
-    /// The day that made the most pieces: it, and how many pieces the file had before.
+    /// Of the days since the file was written anew for the last time, of which its pieces are, the one that made the
+    /// most: it, and how many pieces the file had before.
     pub fn worst_day(&self) -> Option<(&FileDay, usize)> {
         worst_day(&self.days)
     }
 }
 
 fn worst_day(days: &[FileDay]) -> Option<(&FileDay, usize)> {
+    // What was there before a rewrite is gone.
+    let last_rewrite = days.iter().rposition(FileDay::is_written_anew);
+    let days = &days[last_rewrite.unwrap_or(0)..];
     let before = std::iter::once(0).chain(days.iter().map(|day| day.pieces));
     let days = days.iter().zip(before);
     let days = days.filter(|(day, before)| day.pieces > *before);
     days.max_by_key(|(day, before)| (day.pieces - before, std::cmp::Reverse(day.day)))
 }
 
+impl FileDay {
+    /// Whether the file was cut to nothing and written again on this day.
+    pub fn is_written_anew(&self) -> bool {
+        let rewrite = Verb::Rewrite.as_str();
+        self.operations.iter().any(|done| done.operation == rewrite)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// By hand: of 166 pieces on day 1 nothing is left after the rewrite of day 3; the append of day 4 made fewer.
+    #[test]
+    fn the_day_that_counts_is_one_since_the_last_rewrite() {
+        let day = |day, operation, pieces| FileDay {
+            day,
+            nth: day + 1,
+            operations: vec![Done {
+                operation,
+                times: 1,
+                bytes: 4096,
+            }],
+            size_bytes: 4096,
+            pieces,
+            utilization: None,
+            largest_free_bytes: None,
+            free_in_1m_runs: None,
+        };
+        let mut days = vec![
+            day(0, "create", 1),
+            day(1, "append", 166),
+            day(2, "rewrite", 20),
+            day(3, "rewrite", 150),
+            day(4, "append", 170),
+        ];
+        let worst = |days: &[FileDay]| worst_day(days).map(|(day, before)| (day.day, before));
+        assert_eq!(worst(&days), Some((3, 0)));
+        days[4].pieces = 400;
+        assert_eq!(worst(&days), Some((4, 150)));
+        assert_eq!(worst(&days[..2]), Some((1, 1)));
+    }
 
     fn extent(logical_bytes: u64, physical_bytes: u64, length_bytes: u64) -> Extent {
         Extent {

@@ -92,7 +92,7 @@ pub fn percent(share: Option<f64>) -> String {
 /// A number in its unit, as people read it.
 pub fn number(unit: Unit, value: f64) -> String {
     match unit {
-        Unit::Number(_) => (value as u64).to_string(),
+        Unit::Number(_) => format!("{value:.0}"),
         Unit::Bytes => human(value as u64),
         Unit::Share => percent(Some(value)),
         Unit::Score => format!("{value:.4}"),

@@ -3,8 +3,9 @@
 //! **ideal**: everything in order. All files are read in the order of the tree, and written to a fresh file system, one
 //! after another: dump, make anew, restore.
 //!
-//! **file**: each file in several pieces is written anew, where the model's own allocator puts it, and synced. Is the
-//! copy in fewer pieces, it takes the place of the file; else it is removed.
+//! **file**: each file in several pieces is copied, where the model's own allocator puts it, and synced. Is the copy in
+//! fewer pieces, it takes the place of the file; else it is removed. On ext4 and XFS all of a copy is set aside by one
+//! `fallocate` before it is written, as `e4defrag` and `xfs_fsr` do it; elsewhere it is written as any file is.
 //!
 //! **free-space**: files from the end of the disk are written anew, the last one first. Does a copy end lower down,
 //! and is it in no more pieces, it takes the place of the file. Files that end below the place where all would end if
@@ -125,6 +126,8 @@ impl Known {
 struct Work<'a> {
     fs: &'a mut dyn Hosted,
     host: Option<Host<Box<dyn Device + Send>>>,
+    /// Whether space for a whole copy is set aside before it is written.
+    sets_aside: bool,
 }
 
 impl<'a> Work<'a> {
@@ -140,7 +143,11 @@ impl<'a> Work<'a> {
         if host.is_some() {
             fs.emit_to_follower();
         }
-        Ok(Work { fs, host })
+        Ok(Work {
+            fs,
+            host,
+            sets_aside: false,
+        })
     }
 
     /// A system call.
@@ -301,6 +308,7 @@ pub fn defragment(
         ..Cost::default()
     };
     let mut work = Work::on(&mut target, machine, lived)?;
+    work.sets_aside = way == Way::File && ["ext4", "xfs"].contains(&spec.system());
     let candidates = candidates(&work, known, way);
     let names = names_of_inodes(&work);
     for (file, place) in candidates {
@@ -387,11 +395,7 @@ fn copy(
     ids.own += 1;
     let donor = FileId(ids.highest + ids.own);
     work.read(file);
-    let made = work.call(&Op::Create {
-        file: donor,
-        dir,
-        bytes,
-    })?;
+    let made = work.write_copy(donor, dir, bytes)?;
     let synced = work.call_if_there(donor, &Op::Fsync { file: donor })?;
     cost.read_bytes += bytes;
     cost.written_bytes += bytes;
@@ -416,6 +420,30 @@ fn copy(
 }
 
 impl Work<'_> {
+    /// Makes a file of that length.
+    fn write_copy(&mut self, file: FileId, dir: DirId, bytes: u64) -> crate::Result<Outcome> {
+        if !self.sets_aside {
+            return self.call(&Op::Create { file, dir, bytes });
+        }
+        let made = self.call(&Op::Create {
+            file,
+            dir,
+            bytes: 0,
+        })?;
+        if made != Outcome::Done {
+            return Ok(made);
+        }
+        let offset = 0;
+        match self.call(&Op::Fallocate {
+            file,
+            offset,
+            bytes,
+        })? {
+            Outcome::Done => self.call(&Op::Overwrite { file, range: None }),
+            other => Ok(other),
+        }
+    }
+
     /// The call, unless lack of space kept the file from being made.
     fn call_if_there(&mut self, file: FileId, op: &Op) -> crate::Result<Outcome> {
         match self.fs.inode(file) {

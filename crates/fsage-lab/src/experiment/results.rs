@@ -79,6 +79,9 @@ struct PhaseMean {
     /// As a multiple of the aged first target of that workload, of the lives that both lived; none of the first itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     aged_by_first: Option<Mean>,
+    /// The same of both controls: what the difference was before age.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    control_by_first: Option<Mean>,
 }
 
 impl Mean {
@@ -261,12 +264,13 @@ fn throughput(of: &[&Verdict], first: Option<&[&Verdict]>) -> Vec<PhaseMean> {
             let mut ratios = verdict.throughput.iter();
             ratios.find(|ratio| ratio.of() == phase).map(value)
         };
-        let aged = |verdict: &Verdict| in_phase(verdict, |ratio| ratio.aged);
-        let aged_by_first = first.and_then(|first| {
-            let pairs = life::pairs(values(of, aged), values(first, aged));
+        let by_first = |value: fn(&PhaseRatio) -> f64| {
+            let value = |verdict: &Verdict| in_phase(verdict, value);
+            let pairs = life::pairs(values(of, value), values(first?, value));
             let ratios = pairs.iter().map(|(of, than)| of / than);
             Mean::of(&ratios.collect::<Vec<f64>>())
-        });
+        };
+        let aged = |verdict: &Verdict| in_phase(verdict, |ratio| ratio.aged);
         Some(PhaseMean {
             suite: phase.0.to_owned(),
             phase: phase.1.to_owned(),
@@ -276,7 +280,8 @@ fn throughput(of: &[&Verdict], first: Option<&[&Verdict]>) -> Vec<PhaseMean> {
             aged_by_control: Mean::over(values(of, |verdict| {
                 in_phase(verdict, |ratio| ratio.aged_by_control)
             }))?,
-            aged_by_first,
+            aged_by_first: by_first(|ratio| ratio.aged),
+            control_by_first: by_first(|ratio| ratio.control),
         })
     });
     means.collect()
@@ -348,8 +353,8 @@ pub fn print_table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
     if is_benchmarked {
         writeln!(
             out,
-            "Speeds: below 1 of the control the aged file system is the slower one; beside another target both are \
-             aged, of the same\nlives, in pairs."
+            "Speeds: below 1 of the control the aged file system is the slower one; by another target, both are aged, \
+             or both fresh\ncopies, of the same lives, in pairs."
         )?;
     }
     Ok(())
@@ -364,14 +369,16 @@ fn print_benchmarks(out: &mut impl Write, rows: &[Row]) -> io::Result<bool> {
     }
     // What all rows have in common is not said in each.
     let is_one_workload = rows.iter().all(|row| row.workload == rows[0].workload);
-    let beside = if is_one_workload {
-        format!("beside\n{}", rows[0].named)
+    let first = if is_one_workload {
+        rows[0].named.as_str()
     } else {
-        "beside the\nfirst target".to_owned()
+        "first target"
     };
     let mut means = rows.iter().flat_map(|row| &row.throughput);
     let is_any = means.any(|mean| mean.aged_by_first.is_some());
-    let beside = (is_any && !are_sizes(rows)).then_some(beside.as_str());
+    let has_first = is_any && !are_sizes(rows);
+    let beside = ["aged", "fresh"].map(|state| format!("{state}, by\n{first}"));
+    let beside = beside.iter().map(String::as_str).filter(|_| has_first);
     let titles = ["benchmark"].into_iter();
     let titles = titles.chain((!is_one_workload).then_some("workload"));
     let titles = titles.chain(["target", "aged", "unit", "aged / control"]);
@@ -395,7 +402,9 @@ fn print_benchmarks(out: &mut impl Write, rows: &[Row]) -> io::Result<bool> {
                 mean.unit.clone(),
                 Mean::shown(Some(&mean.aged_by_control)),
             ]);
-            let beside = beside.map(|_| Mean::shown(mean.aged_by_first.as_ref()));
+            let beside = [&mean.aged_by_first, &mean.control_by_first];
+            let beside = beside.into_iter().filter(|_| has_first);
+            let beside = beside.map(|mean| Mean::shown(mean.as_ref()));
             table.add_row(cells.chain(beside).collect::<Vec<String>>());
         }
     }

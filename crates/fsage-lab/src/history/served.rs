@@ -18,6 +18,8 @@ pub struct Served {
     pub by: Vec<(String, usize)>,
     /// Blocks that the first one asked for.
     pub first_asked: u64,
+    /// Blocks that it searched for, which mballoc rounds to sizes of its own; none where it found what was preallocated.
+    pub first_searched: Option<u64>,
     /// Where it should have gone: a block of the file system.
     pub first_goal: u64,
     /// Blocks that the first one got.
@@ -115,6 +117,7 @@ fn tally(trace: &str) -> Option<Served> {
     let at = |name: &str| columns.split('\t').position(|column| column == name);
     let (kind, criterion) = (at("kind")?, at("criterion")?);
     let (asked, got, goal, block) = (at("asked")?, at("got")?, at("goal")?, at("block")?);
+    let searched = at("searched")?;
     let rows = trace.lines().filter(|line| !line.starts_with('#'));
     let rows = rows.map(|line| line.split('\t').collect::<Vec<&str>>());
     let mut served: Option<Served> = None;
@@ -125,6 +128,7 @@ fn tally(trace: &str) -> Option<Served> {
             requests: 0,
             by: Vec::new(),
             first_asked: asked,
+            first_searched: number(searched),
             first_goal: number(goal)?,
             first_got: got,
             first_block: number(block)?,
@@ -170,6 +174,7 @@ mod tests {
                 ("preallocated".to_owned(), 1),
             ],
             first_asked: 583,
+            first_searched: Some(512),
             first_goal: 32_768,
             first_got: 2,
             first_block: 184_054,
@@ -216,6 +221,7 @@ mod tests {
             requests: 1,
             by: Vec::new(),
             first_asked: 4,
+            first_searched: Some(4),
             first_goal,
             first_got: 3,
             first_block,

@@ -105,6 +105,11 @@ fn print(out: &mut impl Write, history: &History, all: bool) -> io::Result<()> {
             0 => String::new(),
             before => format!(", where it had {}", count(before)),
         };
+        let anew = if day.is_written_anew() {
+            ": a rewrite cuts it to nothing and writes it anew, so that no piece is older"
+        } else {
+            ""
+        };
         let room = day.free_in_1m_runs.map_or_else(String::new, |share| {
             format!(
                 " At the end of that day {:.0} % of the free space lay in runs of 1 MiB or more.",
@@ -112,7 +117,7 @@ fn print(out: &mut impl Write, history: &History, all: bool) -> io::Result<()> {
             )
         });
         let sentence = format!(
-            "It came to {} on day {}, by {what}{before}.{}{room}",
+            "It came to {} on day {}, by {what}{before}{anew}.{}{room}",
             count(day.pieces),
             day.nth,
             history.served.as_ref().map(why).unwrap_or_default()
@@ -150,10 +155,12 @@ fn why(served: &Served) -> String {
         .collect();
     let takes = match served.by.first() {
         Some((name, _)) if name == "CR_GOAL_LEN_SLOW" => {
-            " CR_GOAL_LEN_SLOW goes, from the goal's group on, over groups with as many free blocks as are asked for, \
-             however scattered. It takes the best of the first 200 pieces (mb_max_to_scan), where none suffices, so \
+            " CR_GOAL_LEN_SLOW goes over groups with as many free blocks as are searched for, however scattered: for \
+             files of more than stream_req blocks from the group that served such a file last, for others from the \
+             group of the goal. It takes the best of the first 200 pieces (mb_max_to_scan), where none suffices, so \
              that a longer run farther on is not seen. CR_GOAL_LEN_FAST before it takes only groups whose mean free \
-             run is as long as the request."
+             run is as long, and CR_POWER2_ALIGNED before that, for lengths of a power of two, no first group of a \
+             flex group."
         }
         Some((name, _)) if name == "CR_ANY_FREE" => {
             " CR_ANY_FREE takes any free blocks, where no group has as many as are asked for."
@@ -175,9 +182,13 @@ fn why(served: &Served) -> String {
             room(got)
         ),
     };
+    let searched = match served.first_searched {
+        Some(searched) if searched != served.first_asked => format!(", searched for {searched}"),
+        _ => String::new(),
+    };
     format!(
-        " That day its data took {} requests to mballoc, served by: {}. The first asked for {} blocks at block {} and \
-         got {}; the longest run that any got was {} blocks, and {} began at their goal.{then}{takes}",
+        " That day its data took {} requests to mballoc, served by: {}. The first asked for {} blocks at block {}{searched} \
+         and got {}; the longest run that any got was {} blocks, and {} began at their goal.{then}{takes}",
         served.requests,
         by.join(", "),
         served.first_asked,

@@ -284,11 +284,12 @@ pub fn run_cells(
         let path = shown.join(report::PAGE);
         let request = report::Request::new(shown, &path).beside(&Papers);
         let written = report::report(&request, &ui)?;
-        if said.verdict {
-            verdict = written.verdict;
-            fullness = written.fullness;
-        } else {
+        verdict = written.verdict;
+        fullness = written.fullness;
+        if !said.verdict {
             by_value = written.by_value;
+            // Of an experiment the page has the rest.
+            verdict.retain(|finding| by_value.is_empty() && finding.text.contains("In short, "));
         }
         page = Some(path.display().to_string());
     }
@@ -319,7 +320,7 @@ pub fn run_cells(
         writeln!(out)?;
         print_findings(&mut out, &by_value)?;
     }
-    if said.verdict && !json {
+    if (said.verdict || !verdict.is_empty()) && !json {
         writeln!(out, "\nVerdict\n")?;
         print_findings(&mut out, &verdict)?;
     }

@@ -461,24 +461,19 @@ fn where_it_lies(times: Times) -> String {
 /// How fast the best aged target is beside a rival while both are fresh, and what age did to their order; `is_faster`
 /// is whether the aged one is faster.
 pub(super) fn before_age(best: &str, rival: &str, fresh: Times, is_faster: bool) -> String {
-    let Times {
-        mean, ends, says, ..
-    } = fresh;
-    let little = (1.0 / LITTLE..=LITTLE).contains(&mean);
-    let ends = interval(ends).map_or_else(String::new, |ends| format!(" ({ends} times as fast)"));
-    let said = words(mean, fresh.ends, says);
-    match says {
-        Says::Slower if !little && is_faster => {
+    let said = words(fresh.mean, fresh.ends, fresh.says);
+    let ends = interval(fresh.ends);
+    let ends = ends.map_or_else(String::new, |ends| format!(" ({ends} times as fast)"));
+    match fresh.says {
+        Says::Inconclusive => format!("Fresh, {best} beside {rival} is {said}."),
+        Says::Same if is_faster => {
+            format!("Fresh, {best} and {rival} are as fast: the difference comes with age.")
+        }
+        Says::Same => format!("Fresh, {best} and {rival} are as fast."),
+        Says::Slower if is_faster => {
             format!("Fresh, {best} is {said} than {rival}{ends}: age turns their order round.")
         }
-        Says::Slower | Says::Faster if !little => {
-            format!("Fresh, {best} is {said} than {rival}{ends}.")
-        }
-        Says::Inconclusive => format!("Fresh, {best} beside {rival} is {said}."),
-        _ if is_faster => {
-            format!("Fresh, {best} and {rival} differ little{ends}: the difference comes with age.")
-        }
-        _ => format!("Fresh, {best} and {rival} differ little{ends}."),
+        Says::Slower | Says::Faster => format!("Fresh, {best} is {said} than {rival}{ends}."),
     }
 }
 

@@ -43,7 +43,6 @@ pub fn sentence(group: &Group) -> Option<Answer> {
     let (all, cases) = aged(|_| true)?;
     let names: Vec<&str> = subjects.iter().map(|s| s.name.as_str()).collect();
     let (life, _) = whose(group);
-    let is_faster = all.says == Says::Faster && all.mean >= LITTLE;
     let said = |of: &Times| words(of.mean, of.ends, of.says);
     let (reads, writes) = (said(&reads), said(&writes));
     let (best_name, next_name) = (names[best], names[next]);
@@ -80,7 +79,7 @@ pub fn sentence(group: &Group) -> Option<Answer> {
     } else {
         "the benchmarks that both have"
     };
-    let fresh = fresh(&known, best, is_faster);
+    let fresh = fresh(&known, best, all.says == Says::Faster);
     let means = match &fresh {
         Some(_) => "These are geometric means",
         None => "That is the geometric mean",
@@ -89,7 +88,7 @@ pub fn sentence(group: &Group) -> Option<Answer> {
         "for {life}, over {over}: {answer}.{} {means} of the ratios of {cases} cases, every size of every \
          phase once.{others}{}",
         fresh.unwrap_or_default(),
-        hidden_by_flash(group, is_faster).unwrap_or_default()
+        hidden_by_flash(group, all.says == Says::Faster && all.mean >= LITTLE).unwrap_or_default()
     );
     Some(Answer {
         text,
@@ -297,7 +296,7 @@ mod tests {
         assert!(of_three.contains(expected), "{of_three}");
         let d = aged_and_fresh("d", (100, 100), (151, 151));
         let came = said(vec![a, d]).unwrap();
-        let expected = "Fresh, a and d differ little: the difference comes with age.";
+        let expected = "Fresh, a and d are as fast: the difference comes with age.";
         assert!(came.contains(expected), "{came}");
     }
 
