@@ -213,9 +213,32 @@ impl Outcome {
     /// # Errors
     /// `out` fails.
     pub fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        self.print_those(out, |_| true)
+    }
+
+    /// The same of what fails or is open alone; nothing where nothing is.
+    ///
+    /// # Errors
+    /// `out` fails.
+    pub fn print_failures(&self, out: &mut impl Write) -> io::Result<()> {
+        let is_told = |verdict: &Verdict| verdict.ended() != Ended::Ok;
+        if self.verdicts.iter().any(is_told) {
+            self.print_those(out, is_told)?;
+        }
+        Ok(())
+    }
+
+    fn print_those(
+        &self,
+        out: &mut impl Write,
+        is_told: impl Fn(&Verdict) -> bool,
+    ) -> io::Result<()> {
         for of_target in self.verdicts.chunk_by(|a, b| a.of() == b.of()) {
+            if !of_target.iter().any(&is_told) {
+                continue;
+            }
             writeln!(out, "{}", of_target[0].of())?;
-            for verdict in of_target {
+            for verdict in of_target.iter().filter(|verdict| is_told(verdict)) {
                 let ended = match verdict.ended() {
                     Ended::Failed => "FAIL",
                     Ended::Open => "open",

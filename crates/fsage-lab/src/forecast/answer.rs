@@ -123,9 +123,18 @@ impl Answer {
         answer
     }
 
-    /// How long the space that is left at the limit lasts, where so many bytes come a day.
-    pub(super) fn set_headroom(&mut self, left_bytes: f64, growth_bytes_per_day: f64) {
-        if self.already || self.median_day.is_none() || growth_bytes_per_day <= 0.0 {
+    /// How long the space that is left at the limit lasts, where so many bytes come a day; `fails` is the day on which
+    /// a write fails first, which may be sooner: files that come and go within a day need room too.
+    pub(super) fn set_headroom(
+        &mut self,
+        left_bytes: f64,
+        growth_bytes_per_day: f64,
+        fails: Option<u64>,
+    ) {
+        let Some(median) = self.median_day else {
+            return;
+        };
+        if self.already || growth_bytes_per_day <= 0.0 {
             return;
         }
         let days = left_bytes / growth_bytes_per_day;
@@ -135,10 +144,14 @@ impl Answer {
             days => counted(days, "day"),
         };
         let growth = super::a_day(growth_bytes_per_day);
-        let _ = write!(
-            self.sentence,
-            " What is left then lasts {lasts} at {growth}."
-        );
+        let lasts = match fails {
+            Some(day) if (day as f64) < median as f64 + days => format!(
+                "At {growth} alone what is left then would last {lasts}; files that come and go within a day need it \
+                 before that, as the day of the first failed write says"
+            ),
+            _ => format!("What is left then lasts {lasts} at {growth}"),
+        };
+        let _ = write!(self.sentence, " {lasts}.");
     }
 
     /// Leads with the day on which the space above the limit is gone at the growth of later days, of a past that has
@@ -361,12 +374,23 @@ mod tests {
         assert_eq!((found.low_day, found.high_day), (Some(9), Some(10)));
     }
 
+    /// The same two days and a half from day 10 on, and a write that fails on day 9.
+    #[test]
+    fn what_is_left_does_not_last_longer_than_until_a_write_fails() {
+        const MIB: f64 = 1_048_576.0;
+        let mut found = answer(&[Some(10); 19], None);
+        found.set_headroom(50.0 * MIB, 20.0 * MIB, Some(9));
+        let expected = " At +20.0 MiB a day alone what is left then would last 2 days; files that come and go within a \
+                        day need it before that, as the day of the first failed write says.";
+        assert!(found.sentence.ends_with(expected), "{}", found.sentence);
+    }
+
     /// 50 MiB at 20 MiB a day last two days and a half.
     #[test]
     fn what_is_left_at_a_limit_lasts_as_long_as_growth_takes_to_fill_it() {
         const MIB: f64 = 1_048_576.0;
         let mut found = answer(&[Some(10); 19], None);
-        found.set_headroom(50.0 * MIB, 20.0 * MIB);
+        found.set_headroom(50.0 * MIB, 20.0 * MIB, Some(13));
         assert_eq!(found.headroom_days, Some(2.5));
         assert!(
             found
@@ -377,7 +401,7 @@ mod tests {
         );
         for (days, growth) in [([Some(10); 19], -1.0), ([None; 19], 1.0)] {
             let mut found = answer(&days, None);
-            found.set_headroom(50.0 * MIB, growth);
+            found.set_headroom(50.0 * MIB, growth, None);
             assert_eq!(found.headroom_days, None, "{}", found.sentence);
         }
     }

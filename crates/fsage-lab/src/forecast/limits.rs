@@ -85,6 +85,11 @@ impl Limit {
         }
     }
 
+    /// Whether it is that operations fail for lack of space or of inodes.
+    pub(super) fn is_of_failures(&self) -> bool {
+        matches!(self.what, What::Failed)
+    }
+
     /// Bytes that are free at a value of it, of so many; `None` where it is not of space.
     pub(super) fn free_bytes(&self, value: f64, all: u64) -> Option<f64> {
         match &self.what {

@@ -152,6 +152,22 @@ pub struct Forecast {
     pub no_interval: Option<String>,
     /// Why it is not to be trusted, or less so.
     pub doubts: Vec<String>,
+    /// How many days ago the last of the snapshots was taken, where that is more than two. No result: it depends on the
+    /// day of the forecast.
+    #[serde(skip)]
+    stale_days: Option<i64>,
+}
+
+/// What is known before what drives it is.
+fn say_meanwhile(answers: &[Answer], watch: &dyn Watch) {
+    for answer in answers.iter().filter(|answer| answer.reached > 0) {
+        watch.note(&answer.sentence);
+    }
+    watch.note("What drives it, and what would help, comes next.");
+}
+
+fn is_of_nights(request: &Request<'_>) -> bool {
+    matches!(request.workload, Workload::Made(Source::Snapshots(_)))
 }
 
 /// Forecasts a target.
@@ -212,10 +228,7 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
     let lives = ground.live(&wanted, watch, &*bar)?;
     let answers = summed(&ground, limits, &lives, horizon, &past);
     if !others.is_empty() && began.elapsed() > LONG {
-        for answer in answers.iter().filter(|answer| answer.reached > 0) {
-            watch.note(&answer.sentence);
-        }
-        watch.note("What drives it, and what would help, comes next.");
+        say_meanwhile(&answers, watch);
     }
     let doubts = doubts(&observed, &ground, horizon, &target);
     let mut found_others = Others::default();
@@ -255,6 +268,7 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
         helps: found_others.helps,
         held_out: held_out.unwrap_or_default(),
         doubts,
+        stale_days: past.age_days().filter(|_| is_of_nights(request)),
     };
     if let Some(output) = request.output {
         tables::write(output, request.force, &found, limits, &ground.rows, &all)?;
@@ -630,13 +644,18 @@ fn summed(
     let observed = past.observed();
     let no_interval = observed.no_interval();
     let slowed = observed.slowed().unwrap_or(1.0);
+    let crossed = |(place, limit): (usize, &Limit)| -> Vec<Option<u64>> {
+        let days = lives.iter();
+        days.map(|life| crossing(life, place, limit, horizon))
+            .collect()
+    };
+    let mut all = limits.iter().enumerate();
+    let of_failures = all.find(|(_, limit)| limit.is_of_failures());
+    let fails = of_failures.and_then(|limit| quantiles(&crossed(limit)).0);
     let limits = limits.iter().enumerate();
     limits
         .map(|(place, limit)| {
-            let days: Vec<Option<u64>> = lives
-                .iter()
-                .map(|life| crossing(life, place, limit, horizon))
-                .collect();
+            let days = crossed((place, limit));
             let now = ground.now().and_then(|row| row.values[place]);
             let why = no_interval.as_deref();
             let mut answer = Answer::new(limit, now, &days, horizon, why, slowed, date);
@@ -647,7 +666,8 @@ fn summed(
                 if let Some(later) = later {
                     answer.set_later(now - left, later);
                 }
-                answer.set_headroom(left, later.unwrap_or(observed.growth_bytes_per_day));
+                let growth = later.unwrap_or(observed.growth_bytes_per_day);
+                answer.set_headroom(left, growth, fails);
             }
             answer
         })
@@ -731,6 +751,13 @@ impl Forecast {
             answer.already || answer.median_day.is_some_and(|day| day <= days)
         };
         self.answers.iter().filter(is_soon)
+    }
+
+    /// That snapshots were no longer taken lately; none where they were.
+    pub fn stale(&self) -> Option<String> {
+        self.stale_days.map(|age| {
+            format!("the last snapshot was taken {age} days ago, and days count from then: is one taken every night?")
+        })
     }
 
     /// Why it is not to be trusted, or less so, a sentence each.

@@ -8,6 +8,7 @@ use fsage_core::{Event, EventSource, Op, SinkError, WorkloadHeader};
 use fsage_workload::repeat::{Learned, SeenDay};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What was observed.
 pub(super) struct Past {
@@ -132,6 +133,15 @@ impl Past {
     pub fn has_dates(&self) -> bool {
         let first = self.days.first();
         first.is_some_and(|day| !day.date.starts_with("1970-"))
+    }
+
+    /// How many days ago its last day was, where that is more than two; `None` where it has no dates.
+    pub fn age_days(&self) -> Option<i64> {
+        const DAY_S: u64 = 86_400;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+        let today = i64::try_from(now.as_secs() / DAY_S).ok()?;
+        let age = today - self.learned.last_date();
+        (self.has_dates() && age > 2).then_some(age)
     }
 
     /// It in numbers.

@@ -21,6 +21,7 @@ use std::path::PathBuf;
                   fsage check new --baseline old --rules rules.toml --format junit -o check.xml\n  \
                   fsage check new --baseline old --format markdown >> \"$GITHUB_STEP_SUMMARY\"\n  \
                   fsage check --show regression\n\n\
+                  With --quiet text has only what fails or is open.\n\
                   Exit status: 0 nothing fails, 1 something does, 2 the rules are wrong.\n\
                   What lives or repetitions leave open does not fail, unless the rule says prove = true."
 )]
@@ -106,12 +107,12 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     match &args.output {
         Some(path) => {
             let mut file = PartialFile::create(path, args.force)?;
-            write_as(args.format, &outcome, &mut file)?;
+            write_as(args.format, &outcome, false, &mut file)?;
             file.finish()?;
-            outcome.print(&mut out)?;
+            write_as(Format::Text, &outcome, ui.quiet, &mut out)?;
             ui.note(&format!("The results are in {}.", path.display()));
         }
-        None => write_as(args.format, &outcome, &mut out)?,
+        None => write_as(args.format, &outcome, ui.quiet, &mut out)?,
     }
     out.flush()?;
     if outcome.passed {
@@ -126,8 +127,14 @@ fn age(text: &str) -> Result<f64, String> {
     days.ok_or_else(|| "expected a number of days above 0, as in 1.5".to_owned())
 }
 
-fn write_as(format: Format, outcome: &Outcome, out: &mut impl Write) -> anyhow::Result<()> {
+fn write_as(
+    format: Format,
+    outcome: &Outcome,
+    is_quiet: bool,
+    out: &mut impl Write,
+) -> anyhow::Result<()> {
     match format {
+        Format::Text if is_quiet => outcome.print_failures(out)?,
         Format::Text => outcome.print(out)?,
         Format::Json => summary::print_json(out, outcome)?,
         Format::Junit => write!(out, "{}", outcome.junit()?)?,

@@ -170,11 +170,18 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
             .within(days)
             .map(|answer| answer.sentence.trim_end_matches('.'))
             .collect();
-        if !soon.is_empty() {
-            let within = format!("within {days} days: {}", soon.join("; "));
-            let said: Vec<String> = iter::once(within).chain(found.doubts_said()).collect();
+        let soon = match &soon[..] {
+            [] => None,
+            soon => Some(format!("within {days} days: {}", soon.join("; "))),
+        };
+        let doubts = found.doubts_said().filter(|_| soon.is_some());
+        let said = soon.iter().cloned().chain(found.stale()).chain(doubts);
+        let said: Vec<String> = said.collect();
+        if !said.is_empty() {
             return Err(exit::No(said.join("\n")).into());
         }
+    } else if let Some(stale) = found.stale() {
+        ui.warn(&stale);
     }
     Ok(())
 }

@@ -440,13 +440,13 @@ fn out_of_order(group: &Group, compared: &Compared) -> Option<String> {
             subject.of_control(follow)?.mean,
         );
         let is_cause = has_lost(ratio) && lost < NEARLY_WHOLE && aged < fresh - 0.1;
-        is_cause.then(|| format!("{name} {} for {}", percent(aged), percent(fresh)))
+        is_cause.then(|| format!("{name} {} ({} fresh)", percent(aged), percent(fresh)))
     });
     let slower: Vec<String> = slower.collect();
     (!slower.is_empty()).then(|| {
         format!(
-            " Files are nearly as whole as fresh ones, and lie elsewhere than the order in which they are read: right \
-             behind the one before in their directory are {} of the fresh copy.",
+            " Files are nearly as whole as fresh ones, and lie in another order than they are read in. Of all files lie \
+             right behind the one before in their directory: {}.",
             list(&shortened(slower))
         )
     })
