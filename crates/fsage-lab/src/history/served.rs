@@ -18,7 +18,7 @@ pub struct Served {
     pub by: Vec<(String, usize)>,
     /// Blocks that the first one asked for.
     pub first_asked: u64,
-    /// Blocks that it searched for, which mballoc rounds to sizes of its own; none where it found what was preallocated.
+    /// Blocks that it searched for, which mballoc rounds to sizes of its own; none where they were preallocated.
     pub first_searched: Option<u64>,
     /// Where it should have gone: a block of the file system.
     pub first_goal: u64,

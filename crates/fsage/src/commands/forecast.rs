@@ -13,7 +13,6 @@ use fsage_lab::table::wrapped;
 use fsage_target::{SpecError, TargetSpec};
 use fsage_workload::repeat::days_of_years;
 use std::io::{self, Write};
-use std::iter;
 use std::path::PathBuf;
 
 /// Forecasts when a file system breaks: when space runs out, or room for large extents, or its layout is gone.

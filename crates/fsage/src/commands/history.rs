@@ -187,8 +187,8 @@ fn why(served: &Served) -> String {
         _ => String::new(),
     };
     format!(
-        " That day its data took {} requests to mballoc, served by: {}. The first asked for {} blocks at block {}{searched} \
-         and got {}; the longest run that any got was {} blocks, and {} began at their goal.{then}{takes}",
+        " That day its data took {} requests to mballoc, served by: {}. The first asked for {} blocks at block \
+         {}{searched} and got {}; the longest run that any got was {} blocks, and {} began at their goal.{then}{takes}",
         served.requests,
         by.join(", "),
         served.first_asked,

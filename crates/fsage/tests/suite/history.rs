@@ -83,13 +83,13 @@ fn a_file_is_followed_through_its_days() {
         assert!((90_000..=98_304).contains(&bytes), "{target}: {bytes}");
         let same = json(at, &format!("history run/{target} --inode {inode} --json"));
         assert_eq!(same, found);
-        // It came to its pieces on the first day; another way to that day's requests is the trace.
+        // Its pieces are those of the rewrite on day 4; another way to that day's requests is the trace.
         if target == "ffs" {
             assert_eq!(found["served"], Value::Null, "mballoc is of ext4");
         } else {
             let trace = format!("age w.ops --on ext4:size=64M --trace --inode {inode}");
             let trace = fsage(at, &trace, 0);
-            let of_day = trace.split("# ").find(|part| part.starts_with("day 1\n"));
+            let of_day = trace.split("# ").find(|part| part.starts_with("rewrite 1 "));
             let of_day = of_day.unwrap_or_else(|| panic!("{trace}"));
             let asked: Vec<&str> = of_day
                 .lines()

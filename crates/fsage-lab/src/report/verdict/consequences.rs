@@ -445,8 +445,8 @@ fn out_of_order(group: &Group, compared: &Compared) -> Option<String> {
     let slower: Vec<String> = slower.collect();
     (!slower.is_empty()).then(|| {
         format!(
-            " Files are nearly as whole as fresh ones, and lie in another order than they are read in. Of all files lie \
-             right behind the one before in their directory: {}.",
+            " Files are nearly as whole as fresh ones, and lie in another order than they are read in. Of all files \
+             lie right behind the one before in their directory: {}.",
             list(&shortened(slower))
         )
     })

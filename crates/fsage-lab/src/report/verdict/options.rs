@@ -1,9 +1,9 @@
 //! Which of several options of one file system matters most to the layout, and which change nothing.
 //!
-//! **Rule.** Each target is set beside the first by its pieces per file, or by its layout score where these are not known.
-//! Room for large extents, which may be a few or none, and speeds have sentences of their own. What differs by less than
-//! [`report` of several runs](crate::report::write_several) calls a difference, or over lives by no more than chance, is
-//! no change.
+//! **Rule.** Each target is set beside the first by its pieces per file, or by its layout score where these are not
+//! known. Room for large extents, which may be a few or none, and speeds have sentences of their own. What differs by
+//! less than [`report` of several runs](crate::report::write_several) calls a difference, or over lives by no more
+//! than chance, is no change.
 
 use super::consequences::shortened;
 use super::{Sample, finding, skipped_too_many};
