@@ -69,7 +69,7 @@ pub fn short(specs: &[&str]) -> Vec<String> {
 const LONG: usize = 24;
 
 /// What targets are called in a table: their specifications, or short names where one of these is long. Gives a name
-/// for each specification, and the lines that say what the long ones are called.
+/// for each specification, and the lines that say what a short one stands for, where it leaves something out.
 pub(crate) fn in_tables(specs: &[&str]) -> (Vec<String>, Vec<String>) {
     if specs.iter().all(|spec| spec.len() <= LONG) {
         return (
@@ -89,10 +89,10 @@ pub(crate) fn in_tables(specs: &[&str]) -> (Vec<String>, Vec<String>) {
         place.map_or_else(String::new, |place| short[place].clone())
     };
     let names = specs.iter().map(name).collect();
-    let known = distinct
-        .iter()
-        .zip(&short)
-        .filter(|(spec, name)| *spec != name);
+    // `ext4 size=1G` says all of `ext4:size=1G`.
+    let says_all = |spec: &str, name: &str| name == spec.replacen(':', " ", 1).replace(',', " ");
+    let known = distinct.iter().zip(&short);
+    let known = known.filter(|(spec, name)| !says_all(spec, name));
     let legend = known.map(|(spec, name)| format!("{name} is {spec}."));
     (names, legend.collect())
 }
@@ -167,6 +167,14 @@ mod tests {
         let (names, legend) = in_tables(&of_20g);
         assert_eq!(names, ["ext4", "xfs", "xfs"]);
         assert_eq!(legend, ["ext4 is ext4:size=20G,regime=default."]);
+        let sizes = [
+            "ext4:size=200M",
+            "ext4:size=1G",
+            "xfs:size=1G,regime=default",
+        ];
+        let (names, legend) = in_tables(&sizes);
+        assert_eq!(names, ["ext4 size=200M", "ext4 size=1G", "xfs"]);
+        assert_eq!(legend, ["xfs is xfs:size=1G,regime=default."]);
     }
 
     #[test]

@@ -89,7 +89,9 @@ fn a_file_is_followed_through_its_days() {
         } else {
             let trace = format!("age w.ops --on ext4:size=64M --trace --inode {inode}");
             let trace = fsage(at, &trace, 0);
-            let of_day = trace.split("# ").find(|part| part.starts_with("rewrite 1 "));
+            let of_day = trace
+                .split("# ")
+                .find(|part| part.starts_with("rewrite 1 "));
             let of_day = of_day.unwrap_or_else(|| panic!("{trace}"));
             let asked: Vec<&str> = of_day
                 .lines()
