@@ -6,7 +6,7 @@ pub(super) use changed::{Change, Changes};
 use super::source;
 use super::subject::{Group, Subject};
 use super::words::{list, size};
-use super::{Material, again};
+use super::{Material, again, names};
 use crate::benching::{self, PhaseRatio, digits};
 use crate::error::bail;
 use crate::run_folder::Manifest;
@@ -221,7 +221,7 @@ fn beside(first: &[Subject], first_name: &str, other: &[Subject], other_name: &s
         target: if one.spec == other.spec {
             one.name.clone()
         } else {
-            format!("{} / {}", one.name, other.name)
+            names::short(&[&one.spec, &other.spec]).join(" / ")
         },
         runs: [first_name.to_owned(), other_name.to_owned()],
         layout: differences(one, other),

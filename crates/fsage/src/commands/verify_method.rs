@@ -5,7 +5,7 @@ use crate::ui::{self, Ui};
 use fsage_data::table::{Column, ColumnKind, TableWriter, Value};
 use fsage_lab::generate::{GrowthName, may_write};
 use fsage_lab::table::wrapped;
-use fsage_lab::verify::{Request, Verdict, verify_method};
+use fsage_lab::verify::{Attempt, Request, Verdict, verify_method};
 use fsage_report::chart::{self, Series};
 use fsage_target::TargetSpec;
 use std::io::Write;
@@ -150,6 +150,9 @@ fn print(out: &mut impl Write, verdict: &Verdict) -> anyhow::Result<()> {
         table.add_row(row);
     }
     writeln!(out, "{table}\n")?;
+    if let Some(missed) = missed(verdict) {
+        writeln!(out, "{}\n", wrapped(&missed, "", ""))?;
+    }
     writeln!(out, "{}\n", wrapped(&what_is_shown(verdict), "", ""))?;
     let mut table = summary::table(&["only this is lost", "at the end", "±", "largest", "mean"]);
     for lost in &verdict.losses {
@@ -206,6 +209,35 @@ fn what_is_shown(verdict: &Verdict) -> String {
             ", of which three or more have an interval (--seeds)"
         }
     )
+}
+
+/// How much of what the truth decayed the remade workloads miss; none where it hardly did.
+fn missed(verdict: &Verdict) -> Option<String> {
+    /// A decay of less is no measure.
+    const LEAST: f64 = 0.005;
+    let fell = verdict.truth.first()? - verdict.truth.last()?;
+    let mut shares: Vec<(f64, &Attempt)> = verdict
+        .attempts
+        .iter()
+        .map(|attempt| (attempt.end_difference / fell, attempt))
+        .collect();
+    shares.sort_by(|(a, _), (b, _)| a.abs().total_cmp(&b.abs()));
+    let said = |(share, attempt): &(f64, &Attempt)| {
+        let (times, files) = (attempt.delete_times, attempt.short_lived);
+        let (share, how) = (
+            share * 100.0,
+            if *share < 0.0 { "too much" } else { "missing" },
+        );
+        format!("{:.0} % of that {how} ({times}, {files})", share.abs())
+    };
+    let (best, worst) = (shares.first()?, shares.last()?);
+    (fell >= LEAST).then(|| {
+        format!(
+            "The truth loses {fell:.4} from its first day to its last. At best a remade workload has {}, at worst {}.",
+            said(best),
+            said(worst)
+        )
+    })
 }
 
 fn half(interval: Option<f64>) -> String {

@@ -11,6 +11,9 @@ use fsage_report::{Finding, Tone};
 /// What differs by a smaller share hardly differs. Layout scores, which are near 1, do below [`ALIKE`].
 const LITTLE: f64 = 0.02;
 
+/// Metrics of how many extents find room.
+const ROOM: &str = "placeable_";
+
 /// So many changes are told; the table has the rest.
 const TOLD: usize = 4;
 
@@ -103,6 +106,9 @@ pub(super) fn finding(side: &Side, is_one_workload: bool) -> Finding {
     if !open.is_empty() {
         sentences.push(format!("Open: {}.", list(&open)));
     }
+    if !changed.is_empty() {
+        sentences.push("One life each: several (`--seeds`) say how much is chance.".to_owned());
+    }
     if !is_one_workload {
         sentences.push("Their workloads differ, which alone may be why.".to_owned());
     }
@@ -143,8 +149,12 @@ fn share(first: f64, other: f64) -> f64 {
 }
 
 fn hardly_differs(line: &Difference) -> bool {
+    let apart = (line.first - line.other).abs();
     if line.metric == layout_score::SCORE.id {
-        (line.first - line.other).abs() < ALIKE
+        apart < ALIKE
+    } else if line.metric.starts_with(ROOM) {
+        // How many extents fit is a count of few things: another draw differs by about its root.
+        apart <= 2.0 * line.first.max(line.other).sqrt()
     } else {
         share(line.first, line.other) < LITTLE
     }
@@ -252,7 +262,8 @@ mod tests {
         assert_eq!(
             text,
             "ext4: new is worse than old. Most changed: room for extents of 1 MiB 120 to 60 (-50.0 %, worse); then \
-             utilization 0.5 to 0.55 (+10.0 %). Hardly different: layout score."
+             utilization 0.5 to 0.55 (+10.0 %). Hardly different: layout score. One life each: several \
+             (`--seeds`) say how much is chance."
         );
         assert_eq!(tone, Tone::Bad);
     }
@@ -269,7 +280,8 @@ mod tests {
         assert_eq!(
             text,
             "ext4: new is better than old. Most changed: sequential read (MB/s) 10.0 to 20.0 (+100.0 %, better); then \
-             pieces per file 1.5 to 1.2 (-20.0 %, better). Hardly different: room for extents of 1 MiB."
+             pieces per file 1.5 to 1.2 (-20.0 %, better). Hardly different: room for extents of 1 MiB. One life \
+             each: several (`--seeds`) say how much is chance."
         );
         assert_eq!(tone, Tone::Good);
         let (text, _) = said(layout(), vec![speed(Says::Slower, 10.0, 5.0)]);
@@ -281,7 +293,7 @@ mod tests {
         );
         let (text, _) = said(layout(), vec![speed(Says::Inconclusive, 10.0, 20.0)]);
         assert!(text.contains("Most changed: pieces per file"), "{text}");
-        assert!(text.ends_with("Open: sequential read (MB/s)."), "{text}");
+        assert!(text.contains("Open: sequential read (MB/s)."), "{text}");
     }
 
     #[test]
@@ -293,11 +305,17 @@ mod tests {
         assert_eq!((text.as_str(), tone), (expected, Tone::Neutral));
         let (text, _) = said(Vec::new(), Vec::new());
         assert_eq!(text, "ext4: nothing says how new differs from old.");
-        let room = metric(&free_space::PLACEABLE_1M, 0.0, 3.0);
+        let room = metric(&free_space::PLACEABLE_1M, 0.0, 30.0);
         let (text, _) = said(vec![room], Vec::new());
         assert!(
-            text.ends_with("room for extents of 1 MiB 0 to 3 (better)."),
+            text.contains("room for extents of 1 MiB 0 to 30 (better). One life each:"),
             "{text}"
         );
+        // By hand: twice the root of 16 is 8, and that of 25 is 10.
+        for (other, is_alike) in [(16.0, true), (25.0, false)] {
+            let room = metric(&free_space::PLACEABLE_1M, 13.0, other);
+            let (text, _) = said(vec![room], Vec::new());
+            assert_eq!(text.contains("hardly differs"), is_alike, "{text}");
+        }
     }
 }

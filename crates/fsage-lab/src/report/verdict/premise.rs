@@ -3,8 +3,9 @@
 
 use super::finding;
 use crate::report::subject::Group;
+use fsage_core::size::human;
 use fsage_report::{Finding, Tone};
-use fsage_workload::preset::Preset;
+use fsage_workload::preset::{Generator, Preset};
 
 /// What the header of a workload says of how it was made.
 #[derive(serde::Deserialize)]
@@ -18,6 +19,16 @@ struct MadeBy {
     view: Option<String>,
 }
 
+/// That a preset was made on another size than its summary says.
+fn scaled(generator: &str) -> Option<String> {
+    let made: serde_json::Value = serde_json::from_str(generator).ok()?;
+    let now = made["parameters"]["profile"]["capacity_bytes"].as_u64()?;
+    let Generator::Profile(own) = Preset::named(made["profile"].as_str()?)?.generator else {
+        return None;
+    };
+    (now != own.capacity_bytes).then(|| format!(", here on {}", human(now)))
+}
+
 /// That the verdict is one of the preset's life, and what that is, or of a trace that was repeated to the byte; none of
 /// other workloads.
 pub fn sentence(group: &Group) -> Option<Finding> {
@@ -25,8 +36,9 @@ pub fn sentence(group: &Group) -> Option<Finding> {
     let made: MadeBy = serde_json::from_str(generator).ok()?;
     let text = match (made.profile, made.repeat) {
         (Some(profile), _) => format!(
-            "Holds for the preset {profile}: {}. `fsage generate profile --show {profile}` has all that it assumes.",
-            Preset::named(&profile)?.summary
+            "Holds for the preset {profile}: {}{}. `fsage generate profile --show {profile}` has all that it assumes.",
+            Preset::named(&profile)?.summary,
+            scaled(generator).unwrap_or_default()
         ),
         (None, Some(rounds @ 2..)) if made.vary_percent.is_none() => format!(
             "Holds for {rounds} rounds that are alike to the byte: each fits where an older one was, so that both the \
