@@ -68,6 +68,7 @@ pub mod measure;
 pub mod model_image;
 pub mod mounting;
 pub mod report;
+mod room;
 pub mod run_folder;
 mod seals;
 pub mod table;

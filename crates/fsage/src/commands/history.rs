@@ -159,8 +159,8 @@ fn why(served: &Served) -> String {
              files of more than stream_req blocks from the group that served such a file last, for others from the \
              group of the goal. It takes the best of the first 200 pieces (mb_max_to_scan), where none suffices, so \
              that a longer run farther on is not seen. CR_GOAL_LEN_FAST before it takes only groups whose mean free \
-             run is as long, and CR_POWER2_ALIGNED before that, for lengths of a power of two, no first group of a \
-             flex group."
+             run is as long. CR_POWER2_ALIGNED, before that, serves lengths of a power of two, and takes no first \
+             group of a flex group."
         }
         Some((name, _)) if name == "CR_ANY_FREE" => {
             " CR_ANY_FREE takes any free blocks, where no group has as many as are asked for."

@@ -1,18 +1,17 @@
-//! What changed most between two runs, in one sentence: what differs by the largest factor comes first.
+//! What changed most between two runs, in one sentence: what differs by the largest factor comes first, and room for
+//! extents behind it.
 
 use super::{Benchmarked, Difference, Side};
 use crate::benching::digits;
 use crate::report::verdict::ALIKE;
 use crate::report::words::list;
+use crate::room;
 use fsage_bench::Says;
-use fsage_metrics::{Better, layout_score};
+use fsage_metrics::{Better, free_space, layout_score};
 use fsage_report::{Finding, Tone};
 
 /// What differs by a smaller share hardly differs. Layout scores, which are near 1, do below [`ALIKE`].
 const LITTLE: f64 = 0.02;
-
-/// Metrics of how many extents find room.
-const ROOM: &str = "placeable_";
 
 /// So many changes are told; the table has the rest.
 const TOLD: usize = 4;
@@ -24,6 +23,8 @@ pub(in crate::report) struct Change {
     /// The difference as a share of the larger value: 1 from or to nothing.
     pub share: f64,
     better: Option<bool>,
+    /// Whether it is for how many extents there is room.
+    is_room: bool,
 }
 
 /// What changed, the most first, and what did not.
@@ -36,11 +37,25 @@ pub(in crate::report) struct Changes {
     open: Vec<String>,
 }
 
+impl Change {
+    /// What is neither better nor worse comes last, and before it room: a count of few large runs changes by a large
+    /// factor before anything else does.
+    fn rank(&self) -> u8 {
+        match (self.better, self.is_room) {
+            (Some(_), false) => 0,
+            (Some(_), true) => 1,
+            (None, _) => 2,
+        }
+    }
+}
+
 impl Changes {
     /// Of metrics and benchmarks of two targets.
     pub fn of(layout: &[Difference], benchmarks: &[Benchmarked]) -> Changes {
         let mut all = Changes::default();
-        for line in layout {
+        // Free space in runs of 1 MiB is the room for such extents once more.
+        let once = |line: &&Difference| line.metric != free_space::BYTES_IN_1M_RUNS.id;
+        for line in layout.iter().filter(once) {
             if hardly_differs(line) {
                 all.alike.push(line.title.clone());
             } else {
@@ -57,7 +72,10 @@ impl Changes {
                 _ => all.alike.push(name),
             }
         }
-        all.changed.sort_by(|a, b| b.share.total_cmp(&a.share));
+        all.changed.sort_by(|a, b| {
+            let by_share = b.share.total_cmp(&a.share);
+            a.rank().cmp(&b.rank()).then(by_share)
+        });
         all
     }
 }
@@ -152,9 +170,8 @@ fn hardly_differs(line: &Difference) -> bool {
     let apart = (line.first - line.other).abs();
     if line.metric == layout_score::SCORE.id {
         apart < ALIKE
-    } else if line.metric.starts_with(ROOM) {
-        // How many extents fit is a count of few things: another draw differs by about its root.
-        apart <= 2.0 * line.first.max(line.other).sqrt()
+    } else if room::is_count(&line.metric) {
+        room::is_by_chance(line.first, line.other)
     } else {
         share(line.first, line.other) < LITTLE
     }
@@ -167,12 +184,11 @@ fn of_metric(line: &Difference) -> Change {
         Better::Neither => None,
     };
     let [first, other] = &line.shown;
-    change(
-        &line.title,
-        [first, other],
-        [line.first, line.other],
-        better,
-    )
+    let values = [line.first, line.other];
+    Change {
+        is_room: room::is_count(&line.metric),
+        ..change(&line.title, [first, other], values, better)
+    }
 }
 
 fn of_benchmark(line: &Benchmarked, name: &str) -> Change {
@@ -205,6 +221,7 @@ fn change(name: &str, shown: [&str; 2], values: [f64; 2], better: Option<bool>) 
         text: format!("{name} {} to {}{notes}", shown[0], shown[1]),
         share: share(values[0], values[1]),
         better,
+        is_room: false,
     }
 }
 

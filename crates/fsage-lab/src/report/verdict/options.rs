@@ -54,7 +54,10 @@ pub fn sentence(group: &Group, scores_compare: bool) -> Option<Finding> {
     };
     let none = match &alike[..] {
         [] => String::new(),
-        alike => format!(" No difference in layout from {first}: {}.", list(alike)),
+        alike => format!(
+            " No difference in pieces per file from {first}: {}.",
+            list(alike)
+        ),
     };
     let text = format!(
         "Beside {first}, {most} changes the layout most: {}{then}.{none}",
@@ -154,7 +157,7 @@ mod tests {
             text.as_deref(),
             Some(
                 "Beside plain, c changes the layout most: pieces per file 2.000 to 1.500 (-25.0 %, better); then b: \
-                 pieces per file 2.000 to 2.100 (+5.0 %, worse). No difference in layout from plain: a and d."
+                 pieces per file 2.000 to 2.100 (+5.0 %, worse). No difference in pieces per file from plain: a and d."
             )
         );
         let text = said(vec![plain(), of("a", 0.951, 2.01), of("d", 0.95, 2.0)]);
@@ -183,7 +186,7 @@ mod tests {
             "{text}"
         );
         assert!(
-            text.ends_with("No difference in layout from plain: chance."),
+            text.ends_with("No difference in pieces per file from plain: chance."),
             "{text}"
         );
     }
