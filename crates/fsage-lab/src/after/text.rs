@@ -211,6 +211,9 @@ fn answer_of_speed(outcome: &Outcome, phase: &fullness::Phase) -> Option<String>
             Says::Faster if gone => {
                 format!("{treatment} for a while ({ratio:.2} times as fast{later})")
             }
+            Says::Faster if later.is_empty() => format!(
+                "{treatment} yes ({ratio:.2} times as fast; how long that lasts, --after-again says)"
+            ),
             Says::Faster => format!("{treatment} yes ({ratio:.2} times as fast{later})"),
             Says::Same | Says::Slower => {
                 format!("{treatment} no ({ratio:.2} times as fast{later})")

@@ -440,14 +440,16 @@ fn out_of_order(group: &Group, compared: &Compared) -> Option<String> {
             subject.of_control(follow)?.mean,
         );
         let is_cause = has_lost(ratio) && lost < NEARLY_WHOLE && aged < fresh - 0.1;
-        is_cause.then(|| format!("{name} {} ({} fresh)", percent(aged), percent(fresh)))
+        let text = || format!("{name} {} ({} fresh)", percent(aged), percent(fresh));
+        is_cause.then(|| (name.clone(), text()))
     });
-    let slower: Vec<String> = slower.collect();
-    (!slower.is_empty()).then(|| {
+    let (names, shares): (Vec<String>, Vec<String>) = slower.unzip();
+    (!names.is_empty()).then(|| {
         format!(
-            " Files are nearly as whole as fresh ones, and lie in another order than they are read in. Of all files \
-             lie right behind the one before in their directory: {}.",
-            list(&shortened(slower))
+            " Files of {} are nearly as whole as fresh ones, and lie in another order than they are read in. Right \
+             behind the one before in their directory lie, of all files: {}.",
+            list(&shortened(names)),
+            list(&shortened(shares))
         )
     })
 }
