@@ -694,6 +694,24 @@ fn a_nearly_empty_file_system_is_named() {
         ),
         "{first}"
     );
+    // Its files got out of order all the same.
+    let mut empty = beside_fresh("a", 0.99, [0.26, 0.92], [1.0, 1.0]);
+    for life in &mut empty.lives {
+        for day in &mut life.days {
+            day.metrics.set(&files::UTILIZATION, 0.03);
+        }
+        let day = life.days[0].clone();
+        life.days.insert(0, day);
+    }
+    let first = &said(vec![empty])[0];
+    assert!(
+        first
+            .starts_with("a was never more than 3 % full, so that files stayed whole: `--fill 80`")
+            && first.contains(
+                "right behind the one before in their directory lie a 26 % (92 % fresh)."
+            ),
+        "{first}"
+    );
 }
 
 /// Age cost a target nothing in what it made better, however much more the other one won by it.

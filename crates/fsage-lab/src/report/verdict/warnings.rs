@@ -1,6 +1,6 @@
 //! What makes targets hard to compare.
 
-use super::consequences::any_has_lost;
+use super::consequences::{any_has_lost, shortened};
 use super::{Ranking, alike, finding};
 use crate::aging::NEARLY_EMPTY;
 use crate::clusters;
@@ -10,6 +10,7 @@ use crate::report::bench::Compared;
 use crate::report::subject::{Group, Life, Subject};
 use crate::report::words::{counted, list, percent, thousands};
 use fsage_core::size::human;
+use fsage_metrics::directory_order::ADJACENCY;
 use fsage_metrics::{files, pieces};
 use fsage_report::{Finding, Tone};
 use fsage_target::TargetSpec;
@@ -71,13 +72,45 @@ pub fn nearly_empty(group: &Group, compared: &[Compared]) -> Option<Finding> {
     } else {
         ("was", "")
     };
-    let text = format!(
-        "{} {was} never more than {} full{each}, so that hardly anything aged: `--fill 80`, or a smaller `size=`, \
-         shows more.",
-        list(&names),
-        percent(most)
-    );
+    let (names, most) = (list(&names), percent(most));
+    let full = format!("{names} {was} never more than {most} full{each}");
+    let text = match out_of_order(group) {
+        None => format!("{full}, so that hardly anything aged: `--fill 80` shows more."),
+        Some(order) => {
+            format!("{full}, so that files stayed whole: `--fill 80` shows more. {order}")
+        }
+    };
     Some(finding(text, Tone::Bad, "outcomes"))
+}
+
+/// That files lie in another order than they are read in, which a benchmark on flash does not show.
+fn out_of_order(group: &Group) -> Option<String> {
+    /// So much less of the files follow the one before than in the fresh copy.
+    const LEAST: f64 = 0.2;
+    let moved = group.subjects.iter().filter_map(|subject| {
+        let follow = |day: &DayRow| day.value(&ADJACENCY);
+        let (aged, fresh) = (
+            subject.at_end(follow)?.mean,
+            subject.of_control(follow)?.mean,
+        );
+        let text = || {
+            format!(
+                "{} {} ({} fresh)",
+                subject.name,
+                percent(aged),
+                percent(fresh)
+            )
+        };
+        (aged < fresh - LEAST).then(text)
+    });
+    let moved: Vec<String> = moved.collect();
+    (!moved.is_empty()).then(|| {
+        format!(
+            "They did get out of the order in which they are read: right behind the one before in their directory lie \
+             {}. Flash hardly feels that, a disk does: --device st4000nm0033, --suite read-tree.",
+            list(&shortened(moved))
+        )
+    })
 }
 
 /// Why there is no verdict: targets that did not do most of their operations hold other files than the workload's. None
