@@ -211,7 +211,7 @@ fn what_is_shown(verdict: &Verdict) -> String {
     )
 }
 
-/// How much of what the truth decayed the remade workloads miss; none where it hardly did.
+/// How much of what the truth decayed the remade workloads miss.
 fn missed(verdict: &Verdict) -> Option<String> {
     /// A decay of less is no measure.
     const LEAST: f64 = 0.005;
@@ -231,13 +231,17 @@ fn missed(verdict: &Verdict) -> Option<String> {
         format!("{:.0} % of that {how} ({times}, {files})", share.abs())
     };
     let (best, worst) = (shares.first()?, shares.last()?);
-    (fell >= LEAST).then(|| {
-        format!(
-            "The truth loses {fell:.4} from its first day to its last. At best a remade workload has {}, at worst {}.",
-            said(best),
-            said(worst)
-        )
-    })
+    if fell < LEAST {
+        return Some(format!(
+            "The truth loses {fell:.4} from its first day to its last: too little to judge the method by. More days, a \
+             fuller target (size=) or another workload say more."
+        ));
+    }
+    Some(format!(
+        "The truth loses {fell:.4} from its first day to its last. At best a remade workload has {}, at worst {}.",
+        said(best),
+        said(worst)
+    ))
 }
 
 fn half(interval: Option<f64>) -> String {

@@ -155,13 +155,31 @@ fn fresh(known: &[(&Subject, Lives)], best: usize, is_faster: bool) -> Option<St
     let others = (0..known.len()).filter(|&place| place != best);
     let beside = others.filter_map(|place| {
         let (of_best, _) = times(&known[best].1, &known[place].1, false, |_| true)?;
-        Some((&known[place].0.name, of_best))
+        Some((place, of_best))
     });
-    let (rival, of_best) = beside.min_by(|(_, a), (_, b)| a.mean.total_cmp(&b.mean))?;
-    Some(format!(
-        " {}",
-        before_age(&known[best].0.name, rival, of_best, is_faster)
-    ))
+    let (place, of_best) = beside.min_by(|(_, a), (_, b)| a.mean.total_cmp(&b.mean))?;
+    let (best, (rival, of_rival)) = (&known[best], &known[place]);
+    let said = before_age(&best.0.name, &rival.name, of_best, is_faster);
+    // What holds for all of it may hide what does not for a part.
+    let part = |what: &str, counts: fn(&str) -> bool| {
+        let beside = |is_aged| Some(times(&best.1, of_rival, is_aged, counts)?.0);
+        let (aged, fresh) = (beside(true)?, beside(false)?);
+        let turns = matches!(
+            (aged.says, fresh.says),
+            (Says::Faster, Says::Slower) | (Says::Slower, Says::Faster)
+        );
+        let fresh = words(fresh.mean, fresh.ends, fresh.says);
+        turns.then(|| format!("{what} (fresh {fresh})"))
+    };
+    let is_turned = is_faster && of_best.says == Says::Slower;
+    let parts = [part("reads", is_read), part("writes", is_write)];
+    let parts: Vec<String> = parts.into_iter().flatten().filter(|_| !is_turned).collect();
+    let turned = if parts.is_empty() {
+        String::new()
+    } else {
+        format!(" Age turns the order round in {}.", list(&parts))
+    };
+    Some(format!(" {said}{turned}"))
 }
 
 #[cfg(test)]
@@ -294,6 +312,17 @@ mod tests {
         let of_three = said(vec![a.clone(), b, c]).unwrap();
         let expected = "Fresh, a is 50 % slower than c: age turns their order round.";
         assert!(of_three.contains(expected), "{of_three}");
+        let e = aged_and_fresh("e", (100, 130), (100, 180));
+        let part = said(vec![a.clone(), e]).unwrap();
+        assert!(
+            !part.contains("turns"),
+            "reads are slower aged as well: {part}"
+        );
+        // Over both the order stays; that of reads does not.
+        let f = aged_and_fresh("f", (100, 120), (100, 180));
+        let part = said(vec![a.clone(), f]).unwrap();
+        let expected = "Age turns the order round in reads (fresh 17 % slower).";
+        assert!(part.contains(expected), "{part}");
         let d = aged_and_fresh("d", (100, 100), (151, 151));
         let came = said(vec![a, d]).unwrap();
         let expected = "Fresh, a and d are as fast: the difference comes with age.";
