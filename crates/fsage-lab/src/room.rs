@@ -1,7 +1,7 @@
 //! Differences in room for extents that chance makes.
 //!
-//! How many extents find room is a count of few, large runs. Another draw of the same life, as of a clock, gives another
-//! count, which differs by about its root.
+//! How many extents find room is a count of few, large runs. Another draw of the same life, as of a clock, gives
+//! another count, which differs by about its root.
 
 /// Metrics of how many extents find room.
 const ROOM: &str = "placeable_";
