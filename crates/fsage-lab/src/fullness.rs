@@ -10,6 +10,7 @@ use crate::table;
 use fsage_bench::Says;
 use fsage_target::TargetSpec;
 use serde::Serialize;
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 /// A suite and a phase of it.
@@ -137,6 +138,15 @@ pub fn by_target(phase: Option<&Phase>, levels: impl IntoIterator<Item = Level>)
         levels.sort_by(|a, b| a.utilization.total_cmp(&b.utilization));
     }
     all
+}
+
+/// Whether targets, by their specifications, come in several sizes.
+pub(crate) fn are_sizes<'a>(mut specs: impl Iterator<Item = &'a str>) -> bool {
+    let mut known: HashMap<String, &str> = HashMap::new();
+    specs.any(|spec| {
+        let of = without_size(spec);
+        of.is_some_and(|of| *known.entry(of).or_insert(spec) != spec)
+    })
 }
 
 /// The same of what a run says.

@@ -259,16 +259,15 @@ fn bench(verdict: &mut Verdict, rule: &Rule, pattern: &str, of: Of, pair: &Pair<
             .map(|bound| bound.of_values(case.is_more_better))
         {
             let bound = &bound;
-            let (value, baseline) = (case.median, old.map(|old| old.median));
-            let is_beyond = excess(bound, value, baseline).is_some();
-            if !bound.kind.is_relative() && is_among(bound, case) && rule.noise != Noise::Ignored {
+            let scatters = rule.noise != Noise::Ignored;
+            if scatters && !bound.kind.is_relative() && is_among(bound, case) {
                 unproven(verdict, rule, bound, case);
                 continue;
             }
-            if !is_beyond {
+            if excess(bound, case.median, old.map(|old| old.median)).is_none() {
                 continue;
             }
-            match old.filter(|_| bound.kind.is_relative() && rule.noise != Noise::Ignored) {
+            match old.filter(|_| scatters && bound.kind.is_relative()) {
                 Some(old) if overlap(case.ends, old.ends) => {
                     within_noise += 1;
                 }

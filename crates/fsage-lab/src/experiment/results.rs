@@ -315,7 +315,7 @@ pub fn print_table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
     for line in names::in_tables(&targets).1 {
         writeln!(out, " {line}")?;
     }
-    if !are_sizes(rows) {
+    if !come_in_sizes(rows) {
         beside::print(out, rows)?;
     }
     let is_one_workload = rows.iter().all(|row| row.workload == rows[0].workload);
@@ -360,6 +360,11 @@ pub fn print_table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether targets are compared by how full they are, and not with the first of them.
+fn come_in_sizes(rows: &[Row]) -> bool {
+    fullness::are_sizes(rows.iter().map(|row| row.target.as_str()))
+}
+
 /// The benchmarks, if there are any.
 fn print_benchmarks(out: &mut impl Write, rows: &[Row]) -> io::Result<bool> {
     let of_all = rows.iter().flat_map(|row| &row.throughput);
@@ -376,7 +381,7 @@ fn print_benchmarks(out: &mut impl Write, rows: &[Row]) -> io::Result<bool> {
     };
     let mut means = rows.iter().flat_map(|row| &row.throughput);
     let is_any = means.any(|mean| mean.aged_by_first.is_some());
-    let has_first = is_any && !are_sizes(rows);
+    let has_first = is_any && !come_in_sizes(rows);
     let beside = ["aged", "fresh"].map(|state| format!("{state}, by\n{first}"));
     let beside = beside.iter().map(String::as_str).filter(|_| has_first);
     let titles = ["benchmark"].into_iter();
@@ -410,15 +415,6 @@ fn print_benchmarks(out: &mut impl Write, rows: &[Row]) -> io::Result<bool> {
     }
     writeln!(out, "\n{table}")?;
     Ok(true)
-}
-
-/// Whether targets come in several sizes: these are compared by how full they are, and not with the first of them.
-fn are_sizes(rows: &[Row]) -> bool {
-    let mut known: HashMap<String, &str> = HashMap::new();
-    rows.iter().any(|row| {
-        let of = fullness::without_size(&row.target);
-        of.is_some_and(|of| *known.entry(of).or_insert(&row.target) != row.target)
-    })
 }
 
 #[cfg(test)]

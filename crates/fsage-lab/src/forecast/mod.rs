@@ -644,22 +644,21 @@ fn summed(
     let observed = past.observed();
     let no_interval = observed.no_interval();
     let slowed = observed.slowed().unwrap_or(1.0);
-    let crossed = |(place, limit): (usize, &Limit)| -> Vec<Option<u64>> {
+    let crossed = limits.iter().enumerate().map(|(place, limit)| {
         let days = lives.iter();
         days.map(|life| crossing(life, place, limit, horizon))
             .collect()
-    };
-    let mut all = limits.iter().enumerate();
-    let of_failures = all.find(|(_, limit)| limit.is_of_failures());
-    let fails = of_failures.and_then(|limit| quantiles(&crossed(limit)).0);
-    let limits = limits.iter().enumerate();
+    });
+    let crossed: Vec<Vec<Option<u64>>> = crossed.collect();
+    let of_failures = limits.iter().position(Limit::is_of_failures);
+    let fails = of_failures.and_then(|place| quantiles(&crossed[place]).0);
+    let limits = limits.iter().zip(&crossed).enumerate();
     limits
-        .map(|(place, limit)| {
-            let days = crossed((place, limit));
+        .map(|(place, (limit, days))| {
             let now = ground.now().and_then(|row| row.values[place]);
             let why = no_interval.as_deref();
-            let mut answer = Answer::new(limit, now, &days, horizon, why, slowed, date);
-            answer.at_end = at_end(lives, place, limit, &days);
+            let mut answer = Answer::new(limit, now, days, horizon, why, slowed, date);
+            answer.at_end = at_end(lives, place, limit, days);
             let free = |value| limit.free_bytes(value, bytes_of(ground.spec())?);
             if let (Some(left), Some(now)) = (free(limit.value), now.and_then(free)) {
                 let later = observed.later_growth();

@@ -4,13 +4,17 @@ use super::bench;
 use super::by_value;
 use super::subject::{Group, Over};
 use crate::days::{self, DayRow};
-use crate::fullness::{Fullness, Left, Level, by_target, phase};
+use crate::fullness::{Fullness, Left, Level, are_sizes, by_target, phase};
 use fsage_metrics::{free_space, layout_score};
 use fsage_report::charts::Series;
 use fsage_report::{Axis, Cell, DataTable, Exhibit, Format, Section, Sheet};
 
 /// The targets that are there in several sizes.
 pub fn levels(group: &Group) -> Vec<Fullness> {
+    // Comparing takes thousands of drawings.
+    if !are_sizes(group.subjects.iter().map(|subject| subject.spec.as_str())) {
+        return Vec::new();
+    }
     let compared = bench::compared(group);
     let phases = compared.iter();
     let phases = phases.map(|compared| (compared.suite.as_str(), compared.phase.as_str()));

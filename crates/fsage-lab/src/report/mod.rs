@@ -34,6 +34,7 @@ pub(crate) mod words;
 pub use sides::{Side, print as print_sides};
 pub(crate) use subject::Over;
 pub use subject::{Group, Life, Subject};
+pub use verdict::is_headline;
 
 use by_value::ByValue;
 use words::list;

@@ -218,10 +218,7 @@ pub fn verify_method(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Ver
             attempts.push(attempt((rule.as_str(), name), request.seed, tries));
         }
     }
-    let losses = losses
-        .into_iter()
-        .map(|(name, losses)| lost(request, &mut truth, name, &losses, &mut || bar.inc(1)))
-        .collect::<crate::Result<Vec<Lost>>>()?;
+    let losses = all_lost(request, &mut truth, &losses, &mut || bar.inc(1))?;
     drop(bar);
     let matches = truth.operations.match_with(&Operations::default());
     let scores: Vec<f64> = truth.days.iter().map(|day| day.layout().value()).collect();
@@ -239,33 +236,46 @@ pub fn verify_method(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Ver
     })
 }
 
-/// What the truth loses by these losses alone.
-fn lost(
+/// What the truth loses by each of these alone, with the seeds that it is tried with.
+fn all_lost(
     request: &Request<'_>,
     truth: &mut Truth,
-    name: &str,
-    losses: &[Loss],
+    losses: &[(&str, Vec<Loss>)],
     done: &mut dyn FnMut(),
-) -> crate::Result<Lost> {
-    let mut distances = Vec::new();
-    for n in 0..seeds_of(request, losses) {
+) -> crate::Result<Vec<Lost>> {
+    let mut tries: Vec<Vec<Distance>> = losses.iter().map(|_| Vec::new()).collect();
+    for n in 0..request.seeds.max(1) {
+        // What a seed guesses is the same for all of them.
         let remade = remake(truth, &options(request, DeleteTimes::Reuse, n), None)?;
-        let events = without(truth, &remade, losses);
-        distances.push(compare(truth, events, request.target, true)?);
-        done();
+        for ((_, lost), of_loss) in losses.iter().zip(&mut tries) {
+            if n < seeds_of(request, lost) {
+                let events = without(truth, &remade, lost);
+                of_loss.push(compare(truth, events, request.target, true)?);
+                done();
+            }
+        }
     }
+    let names = losses.iter().map(|(name, _)| *name);
+    Ok(names
+        .zip(tries)
+        .map(|(name, tries)| lost(name, &tries))
+        .collect())
+}
+
+/// What one loss comes to over its tries.
+fn lost(name: &str, distances: &[Distance]) -> Lost {
     let ends: Vec<f64> = distances.iter().map(|distance| distance.at_end).collect();
     let mean = |of: fn(&Distance) -> f64| {
         distances.iter().map(of).sum::<f64>() / distances.len().max(1) as f64
     };
-    Ok(Lost {
+    Lost {
         loss: name.to_owned(),
         end_difference: mean(|distance| distance.at_end),
         end_half_interval: half_interval(&ends),
         end_by_seed: ends,
-        largest_difference: largest(&distances).0,
+        largest_difference: largest(distances).0,
         mean_distance: mean(|distance| distance.mean),
-    })
+    }
 }
 
 /// How often these losses are tried: where times of deletion are guessed, with every seed; nothing else is drawn.

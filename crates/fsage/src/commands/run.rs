@@ -11,7 +11,7 @@ use fsage_lab::experiment::manifest::{self, Cell, Manifest, State};
 use fsage_lab::experiment::{self, Estimate, Home, Options, Plan, Shard, Status};
 use fsage_lab::fullness::{self, Fullness};
 use fsage_lab::images;
-use fsage_lab::report::{self, print_findings};
+use fsage_lab::report::{self, is_headline, print_findings};
 use fsage_papers::Papers;
 use fsage_target::TargetSpec;
 use serde::Serialize;
@@ -289,12 +289,9 @@ pub fn run_cells(
         if !said.verdict {
             by_value = written.by_value;
             // Of an experiment the page has the rest.
-            verdict.retain(|finding| by_value.is_empty() && finding.text.contains("In short, "));
+            verdict.retain(|finding| by_value.is_empty() && is_headline(finding));
         }
         page = Some(path.display().to_string());
-    }
-    if !json {
-        fullness::print(&mut out, &fullness)?;
     }
     if json {
         let json = Json {
@@ -312,9 +309,12 @@ pub fn run_cells(
             cells: &ran.manifest.cells,
         };
         summary::print_json(&mut out, &json)?;
-    } else if let Some(checked) = &checked {
-        writeln!(out)?;
-        checked.print(&mut out)?;
+    } else {
+        fullness::print(&mut out, &fullness)?;
+        if let Some(checked) = &checked {
+            writeln!(out)?;
+            checked.print(&mut out)?;
+        }
     }
     if !by_value.is_empty() && !json {
         writeln!(out)?;

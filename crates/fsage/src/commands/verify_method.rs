@@ -216,6 +216,12 @@ fn missed(verdict: &Verdict) -> Option<String> {
     /// A decay of less is no measure.
     const LEAST: f64 = 0.005;
     let fell = verdict.truth.first()? - verdict.truth.last()?;
+    if fell < LEAST {
+        return Some(format!(
+            "The truth loses {fell:.4} from its first day to its last: too little to judge the method by. More days, a \
+             fuller target (size=) or another workload say more."
+        ));
+    }
     let mut shares: Vec<(f64, &Attempt)> = verdict
         .attempts
         .iter()
@@ -231,12 +237,6 @@ fn missed(verdict: &Verdict) -> Option<String> {
         format!("{:.0} % of that {how} ({times}, {files})", share.abs())
     };
     let (best, worst) = (shares.first()?, shares.last()?);
-    if fell < LEAST {
-        return Some(format!(
-            "The truth loses {fell:.4} from its first day to its last: too little to judge the method by. More days, a \
-             fuller target (size=) or another workload say more."
-        ));
-    }
     Some(format!(
         "The truth loses {fell:.4} from its first day to its last. At best a remade workload has {}, at worst {}.",
         said(best),

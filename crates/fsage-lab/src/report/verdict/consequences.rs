@@ -434,14 +434,9 @@ fn out_of_order(group: &Group, compared: &Compared) -> Option<String> {
             .iter()
             .find(|subject| subject.name == *name)?;
         let lost = subject.of_control(DayRow::score)?.mean - subject.at_end(DayRow::score)?.mean;
-        let follow = |day: &DayRow| day.value(&ADJACENCY);
-        let (aged, fresh) = (
-            subject.at_end(follow)?.mean,
-            subject.of_control(follow)?.mean,
-        );
-        let is_cause = has_lost(ratio) && lost < NEARLY_WHOLE && aged < fresh - 0.1;
-        let text = || format!("{name} {} ({} fresh)", percent(aged), percent(fresh));
-        is_cause.then(|| (name.clone(), text()))
+        let is_cause = has_lost(ratio) && lost < NEARLY_WHOLE;
+        let follow = following(subject, 0.1).filter(|_| is_cause)?;
+        Some((name.clone(), follow))
     });
     let (names, shares): (Vec<String>, Vec<String>) = slower.unzip();
     (!names.is_empty()).then(|| {
@@ -452,6 +447,25 @@ fn out_of_order(group: &Group, compared: &Compared) -> Option<String> {
             list(&shortened(shares))
         )
     })
+}
+
+/// Which share of a target's files lies right behind the one before in its directory, and of its fresh copy; none where
+/// age took less than that much.
+pub(super) fn following(subject: &Subject, least: f64) -> Option<String> {
+    let follow = |day: &DayRow| day.value(&ADJACENCY);
+    let (aged, fresh) = (
+        subject.at_end(follow)?.mean,
+        subject.of_control(follow)?.mean,
+    );
+    let text = || {
+        format!(
+            "{} {} ({} fresh)",
+            subject.name,
+            percent(aged),
+            percent(fresh)
+        )
+    };
+    (aged < fresh - least).then(text)
 }
 
 /// The interval of a ratio in brackets, if it has a width.

@@ -113,15 +113,23 @@ pub fn findings(group: &Group) -> Vec<Finding> {
     findings
 }
 
+/// What the answer for those who read one sentence begins with.
+const IN_SHORT: &str = "In short, ";
+
+/// Whether a sentence is that answer, behind the name of its workload where there are several.
+pub fn is_headline(finding: &Finding) -> bool {
+    finding.text.contains(IN_SHORT)
+}
+
 /// What those read who read one sentence: the answer of the benchmarks, or, where these leave it open, what lives prove
 /// of layouts, and then why they do.
 fn headlines(of_benchmarks: &str, proven: Option<String>) -> Vec<Finding> {
     let neutral = |text, section| finding(text, Tone::Neutral, section);
     match proven {
-        None => vec![neutral(format!("In short, {of_benchmarks}"), "bench")],
+        None => vec![neutral(format!("{IN_SHORT}{of_benchmarks}"), "bench")],
         Some(proven) => vec![
             neutral(
-                format!("In short, {proven} Which is faster is open."),
+                format!("{IN_SHORT}{proven} Which is faster is open."),
                 "decay",
             ),
             neutral(format!("Speed, {of_benchmarks}"), "bench"),

@@ -1,6 +1,6 @@
 //! What makes targets hard to compare.
 
-use super::consequences::{any_has_lost, shortened};
+use super::consequences::{any_has_lost, following, shortened};
 use super::{Ranking, alike, finding};
 use crate::aging::NEARLY_EMPTY;
 use crate::clusters;
@@ -10,7 +10,6 @@ use crate::report::bench::Compared;
 use crate::report::subject::{Group, Life, Subject};
 use crate::report::words::{counted, list, percent, thousands};
 use fsage_core::size::human;
-use fsage_metrics::directory_order::ADJACENCY;
 use fsage_metrics::{files, pieces};
 use fsage_report::{Finding, Tone};
 use fsage_target::TargetSpec;
@@ -87,22 +86,8 @@ pub fn nearly_empty(group: &Group, compared: &[Compared]) -> Option<Finding> {
 fn out_of_order(group: &Group) -> Option<String> {
     /// So much less of the files follow the one before than in the fresh copy.
     const LEAST: f64 = 0.2;
-    let moved = group.subjects.iter().filter_map(|subject| {
-        let follow = |day: &DayRow| day.value(&ADJACENCY);
-        let (aged, fresh) = (
-            subject.at_end(follow)?.mean,
-            subject.of_control(follow)?.mean,
-        );
-        let text = || {
-            format!(
-                "{} {} ({} fresh)",
-                subject.name,
-                percent(aged),
-                percent(fresh)
-            )
-        };
-        (aged < fresh - LEAST).then(text)
-    });
+    let subjects = group.subjects.iter();
+    let moved = subjects.filter_map(|subject| following(subject, LEAST));
     let moved: Vec<String> = moved.collect();
     (!moved.is_empty()).then(|| {
         format!(
