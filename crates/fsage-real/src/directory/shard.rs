@@ -591,8 +591,8 @@ fn settle(body: &mut Body, task: Task, effect: &Effect) {
     let done = effect.outcome == Outcome::Done;
     match task {
         Task::Write { offset, .. } => body.write(offset, effect.written),
-        // The file was emptied, unless it has its old length still.
-        Task::Rewrite { .. } if done || effect.size != Some(body.size()) => {
+        // The file was emptied, unless it has its old length still, and that not of what was written anew.
+        Task::Rewrite { .. } if done || effect.written > 0 || effect.size != Some(body.size()) => {
             body.set_size(0);
             body.write(0, effect.written);
         }

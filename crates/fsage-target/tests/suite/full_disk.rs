@@ -351,6 +351,36 @@ fn partial_writes_keep_the_length_that_they_got() {
     drop(directory);
 }
 
+/// A rewrite that has room for as much as the file had before leaves no zeros of the file before.
+#[test]
+fn a_rewrite_that_ends_at_the_old_length_is_written_anew() {
+    let Some(mounted) = Mounted::tmpfs("size=1100k") else {
+        return;
+    };
+    let mut directory = open(&mounted.path, Options::default());
+    let file = FileId(1);
+    // Of 275 blocks one is left, in which file 1 begins behind a hole.
+    let events = [
+        create(2, 0, 274 * 4096),
+        create(1, 0, 0),
+        Event::new(Op::Write {
+            file,
+            offset: 605,
+            bytes: 8000,
+        }),
+    ];
+    let counts = overfill(&mut directory, &events);
+    assert_eq!((counts.done, counts.no_space), (2, 1));
+    assert_eq!(directory.file_size(file), Some(4096));
+    check_tree(&directory);
+    let rewrite = Event::new(Op::Rewrite { file, bytes: 8000 });
+    let counts = overfill(&mut directory, &[rewrite]);
+    assert_eq!((counts.done, counts.no_space), (0, 1));
+    assert_eq!(directory.file_size(file), Some(4096));
+    check_tree(&directory);
+    drop(directory);
+}
+
 /// The plan belongs to the inode, whatever name it is changed by.
 #[test]
 fn a_short_file_that_is_changed_by_another_name_is_planned_right() {

@@ -225,7 +225,7 @@ fn an_experiment_is_run_by_one_process_or_by_shards_each_of_them_once() {
     fs::write(at.join("e.toml"), text).expect("a file");
 
     let first = Working::begin(&at, "run e.toml --threads 1");
-    first.stop_when("experiment", || at.join("e/cells").is_dir());
+    first.stop_when("experiment", || first.has_locked(&at.join("e")));
     for arguments in ["run e.toml", "run e.toml --shard 1/2"] {
         first.is_named_in(&refused(&at, arguments));
     }

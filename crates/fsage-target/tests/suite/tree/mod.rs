@@ -100,7 +100,15 @@ pub fn check(root: &Path, expected: &Expected) {
                 for range in zeros {
                     wanted[range.start as usize..range.end as usize].fill(0);
                 }
-                assert!(found == wanted, "{} has other bytes", path.display());
+                let differs = found
+                    .iter()
+                    .zip(&wanted)
+                    .position(|(found, wanted)| found != wanted);
+                let path = path.display();
+                assert_eq!(
+                    differs, None,
+                    "{path} has other bytes there; zeros {zeros:?}"
+                );
             }
         }
     }
