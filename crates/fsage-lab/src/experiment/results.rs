@@ -360,9 +360,10 @@ pub fn print_table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether targets are compared by how full they are, and not with the first of them.
+/// Whether the targets of a workload are compared by how full they are, and not with the first of them.
 fn come_in_sizes(rows: &[Row]) -> bool {
-    fullness::are_sizes(rows.iter().map(|row| row.target.as_str()))
+    let mut of_workloads = rows.chunk_by(|a, b| a.workload == b.workload);
+    of_workloads.any(|rows| fullness::are_sizes(rows.iter().map(|row| row.target.as_str())))
 }
 
 /// The benchmarks, if there are any.

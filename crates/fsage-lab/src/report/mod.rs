@@ -34,7 +34,6 @@ pub(crate) mod words;
 pub use sides::{Side, print as print_sides};
 pub(crate) use subject::Over;
 pub use subject::{Group, Life, Subject};
-pub use verdict::is_headline;
 
 use by_value::ByValue;
 use words::list;
@@ -99,6 +98,8 @@ impl<'a> Request<'a> {
 pub struct Written {
     /// The sentences of its verdict.
     pub verdict: Vec<Finding>,
+    /// Of each workload what comes first of them: the answer, behind what is to be known before it.
+    pub headlines: Vec<Finding>,
     /// Of these those that say what a number does that an experiment varies.
     pub by_value: Vec<Finding>,
     /// Targets that are there in several sizes.
@@ -118,10 +119,9 @@ pub fn report(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Written> {
     let by_value = material.by_value.findings.clone();
     let fullness = material.groups.iter().flat_map(fullness::levels).collect();
     Ok(Written {
-        verdict: write_page(material, &of.display().to_string(), to, beside, ui)?,
         by_value,
         fullness,
-        sides: Vec::new(),
+        ..write_page(material, &of.display().to_string(), to, beside, ui)?
     })
 }
 
@@ -164,13 +164,8 @@ pub fn write_several(
             ),
         }
     };
-    let verdict = write_page(material, &list(&names), to, beside, ui)?;
-    Ok(Written {
-        verdict,
-        by_value: Vec::new(),
-        fullness: Vec::new(),
-        sides,
-    })
+    let written = write_page(material, &list(&names), to, beside, ui)?;
+    Ok(Written { sides, ..written })
 }
 
 /// Whether a path is a snapshot, or a folder with some, and no run.
@@ -189,11 +184,11 @@ fn write_page(
     to: &Path,
     beside: Option<&dyn Beside>,
     ui: &dyn Watch,
-) -> crate::Result<Vec<Finding>> {
+) -> crate::Result<Written> {
     for line in &material.missing {
         ui.warn(line);
     }
-    let report = page(material, beside);
+    let (report, headlines) = page(material, beside);
     let page = fsage_report::render(&report)
         .with_context(|| format!("{of}: its report cannot be made"))?;
     let mut file = PartialFile::create(to, true)?;
@@ -201,7 +196,11 @@ fn write_page(
         .with_context(|| format!("{}: cannot write the report", to.display()))?;
     file.finish()?;
     let sentences = report.verdict.into_iter().chain(report.folded);
-    Ok(sentences.collect())
+    Ok(Written {
+        verdict: sentences.collect(),
+        headlines,
+        ..Written::default()
+    })
 }
 
 /// Writes the sentences of a verdict, as wide as the terminal and 100 columns at most.
@@ -220,7 +219,7 @@ pub fn print_findings(out: &mut impl std::io::Write, findings: &[Finding]) -> st
 /// # Errors
 /// It is no run and no experiment.
 pub fn charts(of: &Path, beside: Option<&dyn Beside>) -> crate::Result<Vec<Chart>> {
-    let sections = page(material(of)?, beside).sections.into_iter();
+    let sections = page(material(of)?, beside).0.sections.into_iter();
     let exhibits = sections.flat_map(|section| section.exhibits);
     let charts = exhibits.filter_map(|exhibit| match exhibit {
         Exhibit::Chart(chart) => Some(chart),
@@ -315,15 +314,18 @@ fn title(subjects: &[Subject]) -> String {
     }
 }
 
-fn page(material: Material, beside: Option<&dyn Beside>) -> Report {
+/// The page, and what comes first of the verdict on each workload.
+fn page(material: Material, beside: Option<&dyn Beside>) -> (Report, Vec<Finding>) {
     let mut sections = material.by_value.sections;
     let mut verdict = material.by_value.findings;
     verdict.extend(material.leading);
     let mut missing = material.missing;
-    let mut by_group = Vec::new();
+    let (mut by_group, mut headlines) = (Vec::new(), Vec::new());
     for group in &material.groups {
         if material.findings.is_none() {
-            by_group.extend(verdict::findings(group));
+            let findings = verdict::findings(group);
+            headlines.extend_from_slice(verdict::headlines(&findings));
+            by_group.extend(findings);
         }
         // What somebody asked for by an option of its own comes first.
         let of_group = [
@@ -367,7 +369,7 @@ fn page(material: Material, beside: Option<&dyn Beside>) -> Report {
         let leads = |id: &String| sections.iter().any(|section| section.id == *id);
         finding.section = finding.section.take().filter(leads);
     }
-    Report {
+    let report = Report {
         title: material.title,
         subtitle: material.subtitle,
         verdict,
@@ -380,7 +382,8 @@ fn page(material: Material, beside: Option<&dyn Beside>) -> Report {
         sections,
         maps,
         terms: terms::terms(),
-    }
+    };
+    (report, headlines)
 }
 
 /// What a complete run of this version could have, and this one has not.
@@ -465,7 +468,7 @@ mod tests {
             subjects: vec![subject("a", 0.9), subject("b", 0.7)],
             workload: None,
         };
-        let report = page(
+        let (report, _) = page(
             Material {
                 title: "both".to_owned(),
                 groups: vec![group(1), group(2)],
@@ -498,7 +501,7 @@ mod tests {
 
     #[test]
     fn a_link_of_the_verdict_leads_to_what_is_there() {
-        let report = page(
+        let (report, _) = page(
             Material {
                 groups: vec![Group {
                     subjects: vec![subject("a", 0.9)],

@@ -11,7 +11,7 @@ use fsage_lab::experiment::manifest::{self, Cell, Manifest, State};
 use fsage_lab::experiment::{self, Estimate, Home, Options, Plan, Shard, Status};
 use fsage_lab::fullness::{self, Fullness};
 use fsage_lab::images;
-use fsage_lab::report::{self, is_headline, print_findings};
+use fsage_lab::report::{self, print_findings};
 use fsage_papers::Papers;
 use fsage_target::TargetSpec;
 use serde::Serialize;
@@ -284,12 +284,15 @@ pub fn run_cells(
         let path = shown.join(report::PAGE);
         let request = report::Request::new(shown, &path).beside(&Papers);
         let written = report::report(&request, &ui)?;
-        verdict = written.verdict;
         fullness = written.fullness;
-        if !said.verdict {
+        if said.verdict {
+            verdict = written.verdict;
+        } else {
             by_value = written.by_value;
             // Of an experiment the page has the rest.
-            verdict.retain(|finding| by_value.is_empty() && is_headline(finding));
+            if by_value.is_empty() {
+                verdict = written.headlines;
+            }
         }
         page = Some(path.display().to_string());
     }

@@ -493,10 +493,12 @@ pub(super) fn before_age(best: &str, rival: &str, fresh: Times, is_faster: bool)
     }
 }
 
-/// Where a ratio lies, if that has a width.
+/// Where a ratio lies, if that has a width: of a narrow one with as many digits as show it.
 pub(super) fn interval((low, high): (f64, f64)) -> Option<String> {
-    let (low, high) = (format!("{low:.2}"), format!("{high:.2}"));
-    (low != high).then(|| format!("{low} to {high}"))
+    (2..=3).find_map(|digits| {
+        let (low, high) = (format!("{low:.digits$}"), format!("{high:.digits$}"));
+        (low != high).then(|| format!("{low} to {high}"))
+    })
 }
 
 /// How fast the aged targets are, the fastest first; nothing of one.

@@ -69,7 +69,7 @@ pub fn findings(group: &Group) -> Vec<Finding> {
                 .or_else(|| consequences::of_one(group, &compared));
             findings.extend(answer.into_iter().flat_map(|answer| {
                 let proven = answer.is_open.then(|| ranking.proven(unlike.is_some()));
-                headlines(&answer.text, proven.flatten())
+                in_short(&answer.text, proven.flatten())
             }));
             findings.extend(clock::mixed(group));
             let options = options::sentence(group, unlike.is_none());
@@ -116,14 +116,15 @@ pub fn findings(group: &Group) -> Vec<Finding> {
 /// What the answer for those who read one sentence begins with.
 const IN_SHORT: &str = "In short, ";
 
-/// Whether a sentence is that answer, behind the name of its workload where there are several.
-pub fn is_headline(finding: &Finding) -> bool {
-    finding.text.contains(IN_SHORT)
+/// What comes first of the sentences on a workload: the answer, behind what is to be known before it.
+pub fn headlines(findings: &[Finding]) -> &[Finding] {
+    let answer = findings.iter().position(|f| f.tone != Tone::Bad);
+    &findings[..answer.map_or(findings.len(), |at| at + 1)]
 }
 
 /// What those read who read one sentence: the answer of the benchmarks, or, where these leave it open, what lives prove
 /// of layouts, and then why they do.
-fn headlines(of_benchmarks: &str, proven: Option<String>) -> Vec<Finding> {
+fn in_short(of_benchmarks: &str, proven: Option<String>) -> Vec<Finding> {
     let neutral = |text, section| finding(text, Tone::Neutral, section);
     match proven {
         None => vec![neutral(format!("{IN_SHORT}{of_benchmarks}"), "bench")],

@@ -1,7 +1,7 @@
 //! Sentences on days that are made up; what they have to say is written down by hand.
 
 use super::super::subject::{Group, Life, Subject};
-use super::findings;
+use super::{finding, findings, headlines};
 use crate::benching::State;
 use crate::benching::results::Row;
 use crate::days::DayRow;
@@ -9,7 +9,7 @@ use crate::run_folder::WorkloadFacts;
 use fsage_bench::Measurement;
 use fsage_data::table::SizeClass;
 use fsage_metrics::{directory_order, files, free_space, layout_score, pieces};
-use fsage_report::Tone;
+use fsage_report::{Finding, Tone};
 
 /// Days with these layout scores, of 1000 blocks each.
 fn life(scores: &[f64], control: Option<f64>) -> Life {
@@ -471,7 +471,8 @@ fn who_skipped_operations_is_not_ranked_among_those_that_did_them_all() {
         all[..2],
         [
             "a ran out of inodes on day 1: it did not do 42 of 100 operations (42 %): 42 for lack of inodes. It holds \
-             other files than a target that did them all, and is not ranked: a larger size= gives it room.",
+             other files than a target that did them all, and is not ranked: give all targets the same larger size=, \
+             or none to `fsage compare`, which finds one with room.",
             "After 1 day b keeps 80 % of blocks contiguous.",
         ]
     );
@@ -738,6 +739,26 @@ fn what_age_made_better_is_no_cost() {
     );
 }
 
+/// Who reads one sentence reads of the target that had no room, too.
+#[test]
+fn what_is_bad_comes_with_the_answer_as_a_headline() {
+    let texts = |findings: &[Finding]| -> Vec<String> {
+        let headlines = headlines(findings).iter();
+        headlines.map(|finding| finding.text.clone()).collect()
+    };
+    let of = |text: &str, tone| finding(text.to_owned(), tone, "decay");
+    let bad = of("c ran out of space", Tone::Bad);
+    let (answer, more) = (
+        of("a is best", Tone::Neutral),
+        of("b is not", Tone::Neutral),
+    );
+    let all = [bad.clone(), answer, more];
+    assert_eq!(texts(&all), ["c ran out of space", "a is best"]);
+    assert_eq!(texts(&all[1..]), ["a is best"]);
+    assert_eq!(texts(&[bad]), ["c ran out of space"]);
+    assert_eq!(texts(&[]), [""; 0]);
+}
+
 /// Targets that all skipped operations, and not as many, hold different files: none is ranked.
 #[test]
 fn who_skipped_more_than_the_others_is_not_ranked_among_them() {
@@ -754,7 +775,7 @@ fn who_skipped_more_than_the_others_is_not_ranked_among_them() {
         "{all:?}"
     );
     assert!(
-        all[0].ends_with("and is not ranked: a larger size= gives it room."),
+        all[0].contains("and is not ranked: give all targets the same larger size="),
         "{}",
         all[0]
     );

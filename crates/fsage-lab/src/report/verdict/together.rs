@@ -9,7 +9,7 @@ use super::skipped_too_many;
 use crate::benching::{Line, lines, words};
 use crate::life;
 use crate::report::names::is_simulated;
-use crate::report::subject::{Group, Subject};
+use crate::report::subject::{Group, Over, Subject};
 use crate::report::times::{Times, in_same_lives};
 use crate::report::words::{list, percent};
 use fsage_bench::{Ratio, Says};
@@ -44,7 +44,12 @@ pub fn sentence(group: &Group) -> Option<Answer> {
     let names: Vec<&str> = subjects.iter().map(|s| s.name.as_str()).collect();
     let (life, _) = whose(group);
     let said = |of: &Times| words(of.mean, of.ends, of.says);
-    let (reads, writes) = (said(&reads), said(&writes));
+    let part = |of: &Times| match (of.says, interval(of.ends)) {
+        // In words it has its interval already.
+        (Says::Inconclusive, _) | (_, None) => said(of),
+        (_, Some(ends)) => format!("{} ({ends})", said(of)),
+    };
+    let (reads, writes) = (part(&reads), part(&writes));
     let (best_name, next_name) = (names[best], names[next]);
     let answer = match all.says {
         Says::Faster | Says::Slower => format!(
@@ -53,8 +58,8 @@ pub fn sentence(group: &Group) -> Option<Answer> {
             interval(all.ends).map_or_else(String::new, |ends| format!(" ({ends} times as fast)")),
         ),
         Says::Same => format!(
-            "{best_name} or {next_name}. Aged, beside {next_name}, {best_name} is as fast: reads {reads}, writes \
-             {writes}"
+            "{best_name} or {next_name}. Aged, beside {next_name}, {best_name} is {}: reads {reads}, writes {writes}",
+            part(&all)
         ),
         Says::Inconclusive => format!(
             "open. Aged, beside {next_name}, {best_name} is {}: reads {reads}, writes {writes}",
@@ -137,16 +142,31 @@ fn times(
     is_aged: bool,
     counts: impl Fn(&str) -> bool,
 ) -> Option<(Times, usize)> {
+    let ratios = ratios(of, than, is_aged, counts);
+    let cases = ratios.iter().map(|(_, (cases, _))| *cases).max()?;
+    let ratios: Vec<_> = ratios
+        .into_iter()
+        .map(|(life, (_, of))| (life, of))
+        .collect();
+    Some((Times::of(&ratios)?, cases))
+}
+
+/// The same of each life.
+fn ratios(
+    of: &Lives,
+    than: &Lives,
+    is_aged: bool,
+    counts: impl Fn(&str) -> bool,
+) -> Vec<(life::Life, (usize, Ratio))> {
     let ratios = in_same_lives(of, than).filter_map(|(life, of, than)| {
         let cases = of
             .iter()
             .filter(|((_, phase, _), _)| counts(phase))
             .filter_map(|(case, line)| line.beside(than.get(case)?, is_aged));
         let cases: Vec<_> = cases.collect();
-        Some((cases.len(), (life.clone(), Ratio::of(&cases)?)))
+        Some((life.clone(), (cases.len(), Ratio::of(&cases)?)))
     });
-    let (cases, ratios): (Vec<usize>, Vec<_>) = ratios.unzip();
-    Some((Times::of(&ratios)?, cases.into_iter().max()?))
+    ratios.collect()
 }
 
 /// How fast the best aged target is fresh, beside the one that is the fastest of the others then: whether age turned
@@ -160,6 +180,9 @@ fn fresh(known: &[(&Subject, Lives)], best: usize, is_faster: bool) -> Option<St
     let (place, of_best) = beside.min_by(|(_, a), (_, b)| a.mean.total_cmp(&b.mean))?;
     let (best, (rival, of_rival)) = (&known[best], &known[place]);
     let said = before_age(&best.0.name, &rival.name, of_best, is_faster);
+    let changed = change(&best.1, of_rival).map_or_else(String::new, |ends| {
+        format!(" From fresh to aged that ratio changes by a factor of {ends}.")
+    });
     // What holds for all of it may hide what does not for a part.
     let part = |what: &str, counts: fn(&str) -> bool| {
         let beside = |is_aged| Some(times(&best.1, of_rival, is_aged, counts)?.0);
@@ -179,7 +202,22 @@ fn fresh(known: &[(&Subject, Lives)], best: usize, is_faster: bool) -> Option<St
     } else {
         format!(" Age turns the order round in {}.", list(&parts))
     };
-    Some(format!(" {said}{turned}"))
+    Some(format!(" {said}{changed}{turned}"))
+}
+
+/// What age makes of the ratio of two targets: aged over fresh, life by life, with its interval. None of fewer lives
+/// than have one.
+fn change(of: &Lives, than: &Lives) -> Option<String> {
+    let of_lives = |is_aged| ratios(of, than, is_aged, |_| true);
+    let (aged, fresh) = (of_lives(true), of_lives(false));
+    let changes = in_same_lives(&aged, &fresh).map(|(life, (_, aged), (_, fresh))| {
+        let change = aged.median / fresh.median;
+        (life.clone(), change)
+    });
+    let over = Over::of(life::independent(changes))?;
+    over.mean_interval?;
+    let ends = interval(over.ends())?;
+    Some(format!("{:.2} ({ends})", over.mean))
 }
 
 #[cfg(test)]
@@ -327,6 +365,39 @@ mod tests {
         let came = said(vec![a, d]).unwrap();
         let expected = "Fresh, a and d are as fast: the difference comes with age.";
         assert!(came.contains(expected), "{came}");
+    }
+
+    /// By hand: aged ratios of 1.25, 1.275 and 1.225 over 0.75 fresh have a mean of 5 / 3, and half an interval of
+    /// 4.303 * 0.0333 / sqrt(3) = 0.083.
+    #[test]
+    fn what_age_makes_of_a_ratio_has_an_interval_over_lives() {
+        let of_lives = |name: &str, aged: [u64; 3], fresh| {
+            let lives = aged.iter().enumerate().map(|(life, &aged)| Life {
+                life: life::Life::named(&life),
+                ..aged_and_fresh(name, (aged, aged), (fresh, fresh)).lives[0].clone()
+            });
+            let lives: Vec<Life> = lives.collect();
+            Subject {
+                lives,
+                ..subject(name, 1, 1)
+            }
+        };
+        let a = of_lives("a", [1250, 1275, 1225], 1500);
+        let b = of_lives("b", [1000; 3], 2000);
+        let three = said(vec![a.clone(), b.clone()]).unwrap();
+        let expected = "age turns their order round. From fresh to aged that ratio changes by a factor of 1.67 \
+                        (1.58 to 1.75).";
+        assert!(three.contains(expected), "{three}");
+        assert!(
+            three.contains("reads 25 % faster (1.19 to 1.31)"),
+            "{three}"
+        );
+        let two = [a, b].map(|of| Subject {
+            lives: of.lives[..2].to_vec(),
+            ..of
+        });
+        let two = said(two.to_vec()).unwrap();
+        assert!(!two.contains("a factor of"), "two lives: {two}");
     }
 
     #[test]

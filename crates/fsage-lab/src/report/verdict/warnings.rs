@@ -127,7 +127,8 @@ pub fn ran_out(group: &Group, ranking: &Ranking<'_>) -> Vec<Finding> {
             let consequence = if is_ranked {
                 "It holds other files than a target that did them all, which makes it look better or worse than it is."
             } else {
-                "It holds other files than a target that did them all, and is not ranked: a larger size= gives it room."
+                "It holds other files than a target that did them all, and is not ranked: give all targets the same \
+                 larger size=, or none to `fsage compare`, which finds one with room."
             };
             let text = format!("{}{} {consequence}", ran_out_of(subject), not_done(subject));
             finding(text, Tone::Bad, "outcomes")
