@@ -244,9 +244,23 @@ pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Opt
     (near.0 <= letters.max(3) / 3).then_some(near.1)
 }
 
+/// The longest name that what was given begins with, or that begins with it: `flex` of `flex_bg`.
+fn begun<'a>(given: &str, names: &[&'a str]) -> Option<&'a str> {
+    /// So many letters are enough to know a name by.
+    const LEAST: usize = 4;
+    let is_begun = |name: &&&str| {
+        let shorter = name.len().min(given.len());
+        shorter >= LEAST && (given.starts_with(**name) || name.starts_with(given))
+    };
+    let names = names.iter().filter(is_begun);
+    names.max_by_key(|name| name.len()).copied()
+}
+
 /// A question and a blank where a known name was probably meant: "did you mean `x`? ".
 pub fn meant<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> String {
-    nearest(given, names).map_or_else(String::new, |name| format!("did you mean `{name}`? "))
+    let names: Vec<&str> = names.into_iter().collect();
+    let meant = nearest(given, names.iter().copied()).or_else(|| begun(given, &names));
+    meant.map_or_else(String::new, |name| format!("did you mean `{name}`? "))
 }
 
 /// What a message says after a name that is unknown: which of the known ones was probably meant, and all of them.
@@ -308,6 +322,13 @@ mod tests {
         assert_eq!(nearest("utilisation", metrics), Some("utilization")); // typos: ignore
         assert_eq!(nearest("speed", metrics), None);
         assert_eq!(nearest("rearrange", names), None);
+        let options = ["flex", "bsize", "fle"];
+        assert_eq!(meant("flex_bg", options), "did you mean `flex`? ");
+        assert_eq!(meant("bsi", options), "", "too short to know");
+        assert_eq!(
+            meant("utilization_target", metrics),
+            "did you mean `utilization`? "
+        );
         assert_eq!(nearest("", names), None);
         assert_eq!(nearest("x", []), None);
     }

@@ -285,15 +285,12 @@ pub fn run_cells(
         let request = report::Request::new(shown, &path).beside(&Papers);
         let written = report::report(&request, &ui)?;
         fullness = written.fullness;
-        if said.verdict {
-            verdict = written.verdict;
-        } else {
-            by_value = written.by_value;
-            // Of an experiment the page has the rest.
-            if by_value.is_empty() {
-                verdict = written.headlines;
-            }
-        }
+        // Of an experiment the page has the rest.
+        (verdict, by_value) = match written.by_value {
+            _ if said.verdict => (written.verdict, Vec::new()),
+            none if none.is_empty() => (written.headlines, none),
+            by_value => (Vec::new(), by_value),
+        };
         page = Some(path.display().to_string());
     }
     if json {

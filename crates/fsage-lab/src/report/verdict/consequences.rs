@@ -493,12 +493,17 @@ pub(super) fn before_age(best: &str, rival: &str, fresh: Times, is_faster: bool)
     }
 }
 
-/// Where a ratio lies, if that has a width: of a narrow one with as many digits as show it.
+/// Where a ratio lies, if that has a width: with a third digit where two do not show it, or that it leaves out 1.
 pub(super) fn interval((low, high): (f64, f64)) -> Option<String> {
-    (2..=3).find_map(|digits| {
-        let (low, high) = (format!("{low:.digits$}"), format!("{high:.digits$}"));
-        (low != high).then(|| format!("{low} to {high}"))
-    })
+    let in_digits = |digits: usize| {
+        let ends = [low, high].map(|end| format!("{end:.digits$}"));
+        (ends[0] != ends[1]).then_some(ends)
+    };
+    let seems_to_hold_1 = |ends: &[String; 2]| ends.iter().any(|end| end == "1.00");
+    let leaves_out_1 = low > 1.0 || high < 1.0;
+    let short = in_digits(2).filter(|ends| !(leaves_out_1 && seems_to_hold_1(ends)));
+    let [low, high] = short.or_else(|| in_digits(3))?;
+    Some(format!("{low} to {high}"))
 }
 
 /// How fast the aged targets are, the fastest first; nothing of one.
@@ -573,6 +578,18 @@ pub(super) fn shortened(mut texts: Vec<String>) -> Vec<String> {
 mod tests {
     use super::*;
     use fsage_bench::Better;
+
+    #[test]
+    fn an_interval_has_the_digits_that_say_what_it_says() {
+        let said = |low, high| interval((low, high));
+        assert_eq!(said(0.891, 1.134).as_deref(), Some("0.89 to 1.13"));
+        assert_eq!(said(1.101, 1.104).as_deref(), Some("1.101 to 1.104"));
+        assert_eq!(said(1.002, 1.034).as_deref(), Some("1.002 to 1.034"));
+        assert_eq!(said(0.967, 0.998).as_deref(), Some("0.967 to 0.998"));
+        assert_eq!(said(0.998, 1.034).as_deref(), Some("1.00 to 1.03"));
+        assert_eq!(said(1.2501, 1.2502), None, "no width to speak of");
+        assert_eq!(said(1.5, 1.5), None);
+    }
 
     #[test]
     fn up_to_six_are_named_in_full() {

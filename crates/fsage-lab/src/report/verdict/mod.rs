@@ -64,23 +64,26 @@ pub fn findings(group: &Group) -> Vec<Finding> {
         let draws = clock::one_system(group);
         if no_verdict.is_none() && draws.is_none() {
             let unlike = warnings::unlike(&ranking);
+            let mut options = options::sentence(group, unlike.is_none());
             let answer = together::sentence(group)
                 .or_else(|| consequences::answer(group, &compared))
                 .or_else(|| consequences::of_one(group, &compared));
             findings.extend(answer.into_iter().flat_map(|answer| {
-                let proven = answer.is_open.then(|| ranking.proven(unlike.is_some()));
+                let proven = answer.is_open.then(|| {
+                    let options = options.take().map(|finding| finding.text);
+                    options.or_else(|| ranking.proven(unlike.is_some()))
+                });
                 in_short(&answer.text, proven.flatten())
             }));
             findings.extend(clock::mixed(group));
-            let options = options::sentence(group, unlike.is_none());
+            // Who tries options asks first which of them matters.
+            findings.extend(options);
             if let Some(unlike) = unlike {
                 findings.push(unlike);
                 findings.extend(ranking.pieces());
-                findings.extend(options);
                 findings.extend(why::of_each(group));
             } else {
                 findings.extend(ranking.ends());
-                findings.extend(options);
                 findings.extend(decayed::sentence(&ranking));
                 findings.extend(decayed::still(&ranking));
                 findings.extend(why::sentence(&ranking));

@@ -13,33 +13,69 @@ use crate::report::words::list;
 use fsage_metrics::{METRICS, layout_score, pieces};
 use fsage_report::{Finding, Tone};
 use fsage_target::TargetSpec;
+use std::fmt::Write as _;
 
 /// From so many targets on nobody sees it at a glance.
 const LEAST: usize = 3;
 
+/// Whether the targets are one file system with several options, the first among them.
+pub fn are_options(group: &Group) -> bool {
+    let subjects = counted(group);
+    let is_first = |(first, subject): (&Subject, &&Subject)| first.name == subject.name;
+    subjects.len() >= LEAST
+        && group
+            .subjects
+            .first()
+            .zip(subjects.first())
+            .is_some_and(is_first)
+        && is_one_system(&subjects)
+}
+
+/// The targets that hold the files of the workload.
+fn counted(group: &Group) -> Vec<&Subject> {
+    let subjects = group.subjects.iter();
+    subjects.filter(|s| !skipped_too_many(s)).collect()
+}
+
 /// The sentence; none of few targets, or of several file systems. `scores_compare` is false where layout scores do not.
 pub fn sentence(group: &Group, scores_compare: bool) -> Option<Finding> {
-    let subjects: Vec<&Subject> = group
-        .subjects
-        .iter()
-        .filter(|s| !skipped_too_many(s))
-        .collect();
-    let (first, others) = subjects.split_first()?;
-    if subjects.len() < LEAST || group.subjects[0].name != first.name || !is_one_system(&subjects) {
+    if !are_options(group) {
         return None;
     }
-    let (mut changed, mut alike): (Vec<(&str, Change)>, Vec<&str>) = (Vec::new(), Vec::new());
+    let subjects = counted(group);
+    let (first, others) = subjects.split_first()?;
+    let mut changed: Vec<(&str, Change)> = Vec::new();
+    let (mut alike, mut same) = (Vec::new(), Vec::new());
     for other in others {
+        let name = other.name.as_str();
         match most(first, other, scores_compare) {
-            Some(change) => changed.push((&other.name, change)),
-            None => alike.push(&other.name),
+            Some(change) => changed.push((name, change)),
+            None if are_the_same(first, other) => same.push(name),
+            None => alike.push(name),
         }
+    }
+    let mut none = String::new();
+    if !alike.is_empty() {
+        let _ = write!(
+            none,
+            " No difference in pieces per file from {} beyond 2 % or chance: {}.",
+            first.name,
+            list(&alike)
+        );
+    }
+    if !same.is_empty() {
+        let _ = write!(
+            none,
+            " The same layout as {} to the last figure: {}.",
+            first.name,
+            list(&same)
+        );
     }
     changed.sort_by(|(_, a), (_, b)| b.share.total_cmp(&a.share));
     let first = &first.name;
     let [(most, what), rest @ ..] = &changed[..] else {
         let text = format!(
-            "No target differs in layout from the first, {first}, by 2 % or more, or by more than chance."
+            "No target differs in layout from the first, {first}, by 2 % or more, or by more than chance.{none}"
         );
         return Some(finding(text, Tone::Neutral, "all-metrics"));
     };
@@ -51,13 +87,6 @@ pub fn sentence(group: &Group, scores_compare: bool) -> Option<Finding> {
         String::new()
     } else {
         format!("; then {}", list(&rest))
-    };
-    let none = match &alike[..] {
-        [] => String::new(),
-        alike => format!(
-            " No difference in pieces per file from {first}: {}.",
-            list(alike)
-        ),
     };
     let text = format!(
         "Beside {first}, {most} changes the layout most: {}{then}.{none}",
@@ -84,6 +113,17 @@ fn most(first: &Subject, other: &Subject, scores_compare: bool) -> Option<Change
     let is_change = is_beyond_chance(first, other, line);
     let line = is_change.then(|| line.clone())?;
     Changes::of(&[line], &[]).changed.into_iter().next()
+}
+
+/// Whether both end with the same value of every metric in every life, so that an option does nothing at all.
+fn are_the_same(first: &Subject, other: &Subject) -> bool {
+    let end = |life: &Life| -> Vec<Option<f64>> {
+        let last = life.last();
+        let values = METRICS.iter().map(|metric| last?.value(metric));
+        values.collect()
+    };
+    let ends = |of: &Subject| -> Vec<_> { of.lives.iter().map(end).collect() };
+    ends(first) == ends(other)
 }
 
 /// Whether the lives that both lived all say the same of a metric, where there are several.
@@ -157,7 +197,8 @@ mod tests {
             text.as_deref(),
             Some(
                 "Beside plain, c changes the layout most: pieces per file 2.000 to 1.500 (-25.0 %, better); then b: \
-                 pieces per file 2.000 to 2.100 (+5.0 %, worse). No difference in pieces per file from plain: a and d."
+                 pieces per file 2.000 to 2.100 (+5.0 %, worse). No difference in pieces per file from plain beyond \
+                 2 % or chance: a. The same layout as plain to the last figure: d."
             )
         );
         let text = said(vec![plain(), of("a", 0.951, 2.01), of("d", 0.95, 2.0)]);
@@ -186,7 +227,9 @@ mod tests {
             "{text}"
         );
         assert!(
-            text.ends_with("No difference in pieces per file from plain: chance."),
+            text.ends_with(
+                "No difference in pieces per file from plain beyond 2 % or chance: chance."
+            ),
             "{text}"
         );
     }

@@ -5,7 +5,7 @@
 //! several cases (see [`Ratio::of`]), or over lives of the mean of theirs.
 
 use super::consequences::{Answer, LITTLE, before_age, hidden_by_flash, interval, whose};
-use super::skipped_too_many;
+use super::{options, skipped_too_many};
 use crate::benching::{Line, lines, words};
 use crate::life;
 use crate::report::names::is_simulated;
@@ -35,8 +35,15 @@ pub fn sentence(group: &Group) -> Option<Answer> {
     }
     let mut places: Vec<usize> = (0..known.len()).collect();
     places.sort_by(|&a, &b| speeds[b].total_cmp(&speeds[a]));
-    let [best, next, ..] = places[..] else {
+    let [best, second, ..] = places[..] else {
         return None;
+    };
+    // Options are set beside none, which is the first target.
+    let is_of_options = options::are_options(group);
+    let next = if is_of_options && best != 0 {
+        0
+    } else {
+        second
     };
     let aged = |counts: fn(&str) -> bool| times(&known[best].1, &known[next].1, true, counts);
     let ((reads, _), (writes, _)) = (aged(is_read)?, aged(is_write)?);
@@ -51,9 +58,21 @@ pub fn sentence(group: &Group) -> Option<Answer> {
     };
     let (reads, writes) = (part(&reads), part(&writes));
     let (best_name, next_name) = (names[best], names[next]);
+    let as_fast = places[1..].iter().filter_map(|&place| {
+        let of_best = times(&known[best].1, &known[place].1, true, |_| true)?.0;
+        let is_slower = of_best.says == Says::Faster;
+        (is_of_options && place != next && !is_slower).then_some(names[place])
+    });
+    let as_fast: Vec<&str> = as_fast.collect();
+    let (it, not_told_apart) = if as_fast.is_empty() {
+        ("it", String::new())
+    } else {
+        let apart = format!(", which cannot be told apart from {}", list(&as_fast));
+        (best_name, apart)
+    };
     let answer = match all.says {
         Says::Faster | Says::Slower => format!(
-            "{best_name}. Aged, beside {next_name}, it is {}{}: reads {reads}, writes {writes}",
+            "{best_name}{not_told_apart}. Aged, beside {next_name}, {it} is {}{}: reads {reads}, writes {writes}",
             said(&all),
             interval(all.ends).map_or_else(String::new, |ends| format!(" ({ends} times as fast)")),
         ),
@@ -66,7 +85,8 @@ pub fn sentence(group: &Group) -> Option<Answer> {
             said(&all)
         ),
     };
-    let others = places[2..].iter().map(|&place| {
+    let others = places[1..].iter().filter(|&&place| place != next);
+    let others = others.map(|&place| {
         let share = percent(speeds[place] / speeds[best]);
         format!("{} {share}", names[place])
     });
@@ -84,7 +104,9 @@ pub fn sentence(group: &Group) -> Option<Answer> {
     } else {
         "the benchmarks that both have"
     };
-    let fresh = fresh(&known, best, all.says == Says::Faster);
+    let rivals = (0..known.len()).filter(|&place| place != best);
+    let rivals = rivals.filter(|&place| !is_of_options || best == 0 || place == next);
+    let fresh = fresh(&known, best, rivals, all.says == Says::Faster);
     let means = match &fresh {
         Some(_) => "These are geometric means",
         None => "That is the geometric mean",
@@ -169,11 +191,15 @@ fn ratios(
     ratios.collect()
 }
 
-/// How fast the best aged target is fresh, beside the one that is the fastest of the others then: whether age turned
+/// How fast the best aged target is fresh, beside the one that is the fastest of its rivals then: whether age turned
 /// the order round.
-fn fresh(known: &[(&Subject, Lives)], best: usize, is_faster: bool) -> Option<String> {
-    let others = (0..known.len()).filter(|&place| place != best);
-    let beside = others.filter_map(|place| {
+fn fresh(
+    known: &[(&Subject, Lives)],
+    best: usize,
+    rivals: impl Iterator<Item = usize>,
+    is_faster: bool,
+) -> Option<String> {
+    let beside = rivals.filter_map(|place| {
         let (of_best, _) = times(&known[best].1, &known[place].1, false, |_| true)?;
         Some((place, of_best))
     });
@@ -335,6 +361,31 @@ mod tests {
             said.contains("Of a's speed the others have: c 31 %."),
             "{said}"
         );
+    }
+
+    /// By hand: the fastest option runs at 1.3 of the first; another, at 1.295 of it, is within 1 %.
+    #[test]
+    fn options_are_set_beside_none() {
+        let option = |name: &str, speed: u64| Subject {
+            spec: format!("ext4:{name}"),
+            ..aged_and_fresh(name, (speed, speed), (2000, 2000))
+        };
+        let none = || option("seed=1", 1000);
+        let all = vec![none(), option("seed=2", 1300), option("seed=3", 1000)];
+        let text = said(all).unwrap();
+        let expected = "seed=2. Aged, beside seed=1, it is 30 % faster";
+        assert!(text.contains(expected), "{text}");
+        assert!(text.contains("the others have: seed=3 77 %"), "{text}");
+        let all = vec![none(), option("seed=2", 1300), option("seed=3", 1295)];
+        let text = said(all).unwrap();
+        let expected = "seed=2, which cannot be told apart from seed=3. Aged, beside seed=1, seed=2 is 30 % faster";
+        assert!(text.contains(expected), "{text}");
+        let of_another = Subject {
+            spec: "xfs".to_owned(),
+            ..option("seed=3", 1295)
+        };
+        let text = said(vec![none(), option("seed=2", 1300), of_another]).unwrap();
+        assert!(text.contains("beside seed=3"), "two file systems: {text}");
     }
 
     /// By hand: fresh, a is 0.75 times as fast as b in both, and 0.5 times as fast as c; all three run at 100 aged, but
