@@ -394,7 +394,7 @@ def check(
 
 
 def verify_method(
-    workload: Path,
+    workload: Path | Sequence[Path],
     on: str | Sequence[str] = "ffs",
     *,
     profiles: Path | Sequence[Path] = (),
@@ -405,6 +405,8 @@ def verify_method(
 ) -> list[dict[str, Any]]:
     """How well nightly snapshots stand for the truth: workloads made from snapshots of a known one, compared with it.
 
+    Several workloads are lives of one kind: each counts once, and intervals say how other lives would differ.
+
     >>> rows = fsage.verify_method(runs / "w.parquet", on="ffs", seeds=1)
     >>> len(rows) > 0
     True
@@ -412,7 +414,7 @@ def verify_method(
     with Listener(progress) as listener:
         return json.loads(
             _native.verify_method(
-                path("workload", workload), some_specs(on), paths("profiles", profiles),
+                paths("workload", workload), some_specs(on), paths("profiles", profiles),
                 whole("profiles_a_day", profiles_a_day, 1), whole("seed", seed), whole("seeds", seeds, 1, 1000), listener,
             )
         )

@@ -93,7 +93,7 @@ def forecast(
 ) -> str: ...
 def check(of: _Path, rules: str | None, baseline: _Path | None, matching: str | None) -> str: ...
 def verify_method(
-    workload: _Path,
+    workloads: Sequence[_Path],
     on: list[str],
     profiles: Sequence[_Path],
     profiles_a_day: int | None,

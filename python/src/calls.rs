@@ -484,13 +484,13 @@ pub fn forecast(
     })
 }
 
-/// How well snapshots stand for the truth; gives a verdict for each target as JSON.
+/// How well snapshots stand for truths, which are lives of one kind; gives a verdict for each target as JSON.
 #[pyfunction]
-#[pyo3(signature = (workload, on, profiles, profiles_a_day, seed, seeds, listener=None))]
+#[pyo3(signature = (workloads, on, profiles, profiles_a_day, seed, seeds, listener=None))]
 #[allow(clippy::too_many_arguments)]
 pub fn verify_method(
     py: Python<'_>,
-    workload: PathBuf,
+    workloads: Vec<PathBuf>,
     on: Vec<String>,
     profiles: Vec<PathBuf>,
     profiles_a_day: Option<u64>,
@@ -500,13 +500,15 @@ pub fn verify_method(
 ) -> PyResult<String> {
     run(py, listener, move |ui| {
         let targets = specs(&on)?;
+        let truths = workloads.iter().map(|file| Workload::File(file));
+        let truths: Vec<Workload<'_>> = truths.collect();
         let verdicts = targets.iter().map(|target| {
             let request = verify::Request {
                 profiles: &profiles,
                 profiles_a_day,
                 seed,
                 seeds,
-                ..verify::Request::new(&workload, target)
+                ..verify::Request::new(&truths, target)
             };
             verify::verify_method(&request, ui)
         });

@@ -152,6 +152,8 @@ def test_compare_and_verify_method(made, tmp_path):
     assert (run.path / "report.html").is_file()
     [verdict] = fsage.verify_method(made / "w.parquet", seeds=1)
     assert verdict["target"] == "ffs" and verdict["attempts"]
+    [over] = fsage.verify_method([made / "w.parquet"] * 2, seeds=1)
+    assert [life["attempts"] for life in over["lives"]] == [verdict["attempts"]] * 2
 
 
 def test_fill_and_after_and_two_runs_on_one_page(made, tmp_path):

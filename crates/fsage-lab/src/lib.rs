@@ -47,6 +47,7 @@ pub mod aging;
 pub mod benching;
 pub mod cffs_image;
 pub mod check;
+mod clock;
 pub mod clusters;
 pub mod collect;
 pub mod compare;

@@ -4,12 +4,15 @@
 //! and ages a fresh model. Then the two are compared: layout score day by day, and operation by operation.
 
 mod ablation;
+mod lives;
 mod matching;
 mod method;
 
 pub use ablation::{Loss, without};
 pub use matching::{Matches, Operations};
-pub use method::{Attempt, Lost, Request, Verdict, verify_method};
+pub use method::{
+    Attempt, BySeed, LEAST_DECAY, Life, Lost, MOST_LIVES, Request, Verdict, verify_method,
+};
 
 use crate::error::{Context, bail};
 use fsage_core::short_lived::Profile;

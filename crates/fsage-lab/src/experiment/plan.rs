@@ -7,6 +7,7 @@ use crate::after;
 use crate::aging::{self, of_capacity};
 use crate::benching;
 use crate::check::{self, Rules};
+use crate::clock::with_clock_of;
 use crate::generate::{Profile, Source};
 use crate::interrupt;
 use crate::workload::is_there;
@@ -610,19 +611,6 @@ fn cells(
     Ok((cells.all, cells.ways))
 }
 
-/// A model with a clock of its own, which another seed than 1 makes another one, with that of a life.
-fn with_clock_of(spec: &TargetSpec, seed: Option<u64>) -> TargetSpec {
-    let mut run_as = spec.clone();
-    let is_drawn =
-        spec.entry().is_some() && spec.value("regime") == Some("default") && !spec.has("seed");
-    if let Some(seed) = seed.filter(|seed| is_drawn && *seed != 1) {
-        run_as
-            .options
-            .push(("seed".to_owned(), Some(seed.to_string())));
-    }
-    run_as
-}
-
 impl Cells<'_> {
     /// That what is varied makes a difference.
     fn all_gaps_are_filled(
@@ -725,7 +713,7 @@ impl Cells<'_> {
                         id,
                         workload: place,
                         spec: spec.clone(),
-                        run_as: with_clock_of(&spec, workload.seed),
+                        run_as: with_clock_of(&spec, workload.seed.unwrap_or(1)),
                         pattern: target.text.clone(),
                         is_real,
                         repetition,

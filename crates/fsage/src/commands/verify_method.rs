@@ -1,11 +1,15 @@
 //! `fsage verify-method`: how well workloads made from snapshots stand for the ones that made the snapshots.
 
+use crate::preset::Preset;
 use crate::summary;
 use crate::ui::{self, Ui};
+use anyhow::bail;
+use fsage_core::size::human;
 use fsage_data::table::{Column, ColumnKind, TableWriter, Value};
-use fsage_lab::generate::{GrowthName, may_write};
+use fsage_lab::compare::Workload;
+use fsage_lab::generate::{GrowthName, Source, may_write};
 use fsage_lab::table::wrapped;
-use fsage_lab::verify::{Attempt, Request, Verdict, verify_method};
+use fsage_lab::verify::{Attempt, LEAST_DECAY, Life, MOST_LIVES, Request, Verdict, verify_method};
 use fsage_report::chart::{self, Series};
 use fsage_target::TargetSpec;
 use std::io::Write;
@@ -18,14 +22,30 @@ use std::path::{Path, PathBuf};
 /// (`profiles`), as in 1996 (`days`), and as in 1996 with busy days for busy days (`matched`). A difference is the
 /// layout score of the remade file system less that of the true one. The second table tells what the truth itself
 /// loses if only one thing is guessed or unseen.
+///
+/// One truth is one life. Of several (`--preset NAME --lives 5`, or several workloads) each counts once, and intervals
+/// say how other lives would differ.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Example:\n  fsage generate profile home-1996 -o home.parquet\n  fsage verify-method home.parquet"
+    after_help = "Examples:\n  fsage verify-method --preset home-1996 --lives 5\n  \
+                  fsage generate git linux -o linux.parquet && fsage verify-method linux.parquet --on ext4:size=8G"
 )]
 pub struct Args {
-    /// The truth: a workload with times and days, Parquet or .ops text.
-    workload: PathBuf,
-    /// A model to try it on; may be given several times.
+    /// The truth: a workload with times and days, Parquet or .ops text. Several are lives of one kind, and differences
+    /// are means over them.
+    #[arg(
+        required_unless_present = "preset",
+        conflicts_with = "preset",
+        value_name = "WORKLOAD"
+    )]
+    workloads: Vec<PathBuf>,
+    #[command(flatten)]
+    preset: Preset,
+    /// Lives of the preset, each with a seed of its own; differences are means over them, with intervals of three or
+    /// more [default: 1].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_LIVES)))]
+    lives: Option<u32>,
+    /// A model to try it on; may be given several times. Without a size it takes that of the truth's file system.
     #[arg(long = "on", value_name = "SPEC", default_values = ["ffs", "ffs:policy=realloc"])]
     on: Vec<String>,
     /// Profiles of short-lived files [default: those of a week in the middle of the truth].
@@ -37,10 +57,11 @@ pub struct Args {
     /// How a large new file is written.
     #[arg(long, value_enum, default_value = "stretched", value_name = "HOW")]
     growth: GrowthName,
-    /// Seed of what is guessed.
+    /// Seed of what is guessed and of the first life of the preset; the others follow. Models with a clock that is
+    /// drawn (regime=default) have another one for each life and seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Number of seeds, one after another; differences are means over them.
+    /// Number of seeds of what is guessed, one after another; differences of a life are means over them.
     #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: u64,
     /// Also write the layout scores of every day as a table.
@@ -57,16 +78,34 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     if let Some(path) = &args.output {
-        may_write(
-            path,
-            args.force,
-            args.profiles.iter().chain([&args.workload]),
-        )?;
+        let read = args.profiles.iter().chain(&args.workloads);
+        may_write(path, args.force, read)?;
     }
+    if let Some(file) = args.workloads.first() {
+        args.preset.is_not_asked_of(file)?;
+        if let Some(lives) = args.lives {
+            bail!(
+                "--lives {lives}: a workload file is one life; name several files, or live a preset (--preset NAME)"
+            );
+        }
+    }
+    let made = (0..u64::from(args.lives.unwrap_or(1)))
+        .filter_map(|life| args.preset.life(args.seed.wrapping_add(life)));
+    let made: Vec<Source> = made.collect();
+    let files = args.workloads.iter().map(|file| Workload::File(file));
+    let truths: Vec<Workload<'_>> = files.chain(made.iter().map(Workload::Made)).collect();
     let mut verdicts = Vec::new();
     for text in &args.on {
         let target = TargetSpec::parse(text)?;
-        let verdict = verify_method(&request(args, &target), &ui)?;
+        let request = Request {
+            profiles: &args.profiles,
+            profiles_a_day: args.profiles_a_day,
+            growth: args.growth,
+            seed: args.seed,
+            seeds: args.seeds,
+            ..Request::new(&truths, &target)
+        };
+        let verdict = verify_method(&request, &ui)?;
         for doubt in &verdict.doubts {
             ui.warn(doubt);
         }
@@ -86,74 +125,14 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-fn request<'a>(args: &'a Args, target: &'a TargetSpec) -> Request<'a> {
-    Request {
-        profiles: &args.profiles,
-        profiles_a_day: args.profiles_a_day,
-        growth: args.growth,
-        seed: args.seed,
-        seeds: args.seeds,
-        ..Request::new(&args.workload, target)
-    }
-}
-
 fn print(out: &mut impl Write, verdict: &Verdict) -> anyhow::Result<()> {
-    let hidden = verdict.hidden_operations as f64 / verdict.operations.max(1) as f64;
-    writeln!(
-        out,
-        "{}: {} days, {} operations on files, of which snapshots cannot show {} ({:.1} %)",
-        verdict.target,
-        verdict.days,
-        verdict.operations,
-        verdict.hidden_operations,
-        hidden * 100.0
-    )?;
-    let end = verdict.truth.last().copied().unwrap_or(1.0);
-    let rate = verdict.profiles_a_day.map_or_else(
-        || "one a day for each 40 MB".to_owned(),
-        |n| format!("{n} a day"),
-    );
-    writeln!(
-        out,
-        "Layout score at the end {end:.4}. {} profiles of short-lived files, {rate}.\n",
-        verdict.profiles
-    )?;
-    let has_skipped = verdict.attempts.iter().any(|a| a.skipped > 0);
-    let mut header = vec![
-        "delete\ntimes",
-        "short-lived\nfiles",
-        "at the\nend",
-        "±",
-        "largest",
-        "on\nday",
-        "mean",
-        "delete\nerror",
-        "preci-\nsion",
-        "recall",
-    ];
-    header.extend(has_skipped.then_some("not\ndone"));
-    let mut table = summary::table(&header);
-    for a in &verdict.attempts {
-        let mut row = vec![
-            a.delete_times.to_owned(),
-            a.short_lived.to_owned(),
-            format!("{:+.4}", a.end_difference),
-            half(a.end_half_interval),
-            format!("{:+.4}", a.largest_difference),
-            a.largest_day.to_string(),
-            format!("{:.4}", a.mean_distance),
-            format!("{:.2} h", a.delete_error_hours),
-            format!("{:.3}", a.precision),
-            format!("{:.3}", a.recall),
-        ];
-        row.extend(has_skipped.then(|| a.skipped.to_string()));
-        table.add_row(row);
+    print_truths(out, verdict)?;
+    print_attempts(out, verdict)?;
+    let said = [missed(verdict), Some(what_is_shown(verdict))];
+    for said in said.iter().flatten() {
+        writeln!(out, "{}\n", wrapped(said, "", ""))?;
     }
-    writeln!(out, "{table}\n")?;
-    if let Some(missed) = missed(verdict) {
-        writeln!(out, "{}\n", wrapped(&missed, "", ""))?;
-    }
-    writeln!(out, "{}\n", wrapped(&what_is_shown(verdict), "", ""))?;
+    print_operations(out, verdict)?;
     let mut table = summary::table(&["only this is lost", "at the end", "±", "largest", "mean"]);
     for lost in &verdict.losses {
         table.add_row([
@@ -169,6 +148,129 @@ fn print(out: &mut impl Write, verdict: &Verdict) -> anyhow::Result<()> {
         "{table}\n\n{}\n",
         wrapped(&what_losses_are(verdict), "", "")
     )?;
+    print_curves(out, verdict)
+}
+
+/// The target, and what lived on it.
+fn print_truths(out: &mut impl Write, verdict: &Verdict) -> anyhow::Result<()> {
+    let used = verdict.lives.iter().filter_map(|life| life.most_used);
+    let full = used
+        .max_by(f64::total_cmp)
+        .map_or_else(String::new, |used| {
+            format!(", {:.0} % full at most", used * 100.0)
+        });
+    let on = format!("{} ({}{full})", verdict.target, human(verdict.size_bytes));
+    let hidden =
+        |life: &Life| 100.0 * life.hidden_operations as f64 / life.operations.max(1) as f64;
+    let end = |life: &Life| life.truth.last().copied().unwrap_or(1.0);
+    if let [life] = &verdict.lives[..] {
+        let rate = life.profiles_a_day.map_or_else(
+            || "one a day for each 40 MB".to_owned(),
+            |n| format!("{n} a day"),
+        );
+        let text = format!(
+            "{on}: {} days of {}, {} operations on files, of which snapshots cannot show {} ({:.1} %). Layout score at \
+             the end {:.4}. {} profiles of short-lived files, {rate}.",
+            life.days,
+            life.workload,
+            life.operations,
+            life.hidden_operations,
+            hidden(life),
+            end(life),
+            life.profiles
+        );
+        writeln!(out, "{}\n", wrapped(&text, "", ""))?;
+        return Ok(());
+    }
+    let text = format!(
+        "{on}: {} lives. Hidden are operations that snapshots cannot show.",
+        verdict.lives.len()
+    );
+    writeln!(out, "{}\n", wrapped(&text, "", ""))?;
+    let mut table = summary::table(&[
+        "life",
+        "days",
+        "operations\non files",
+        "hidden",
+        "layout\nend",
+        "lost since\nday 0",
+    ]);
+    for life in &verdict.lives {
+        table.add_row([
+            life.workload.clone(),
+            life.days.to_string(),
+            life.operations.to_string(),
+            format!("{:.1} %", hidden(life)),
+            format!("{:.4}", end(life)),
+            format!("{:.4}", life.decay),
+        ]);
+    }
+    Ok(writeln!(out, "{table}\n")?)
+}
+
+/// How far every way ends from the truth.
+fn print_attempts(out: &mut impl Write, verdict: &Verdict) -> anyhow::Result<()> {
+    let has_share = verdict.attempts.iter().any(|a| a.missed.is_some());
+    let mut header = vec!["delete\ntimes", "short-lived\nfiles", "at the\nend", "±"];
+    if has_share {
+        header.extend(["missed", "±"]);
+    }
+    header.extend(["largest", "mean"]);
+    let mut table = summary::table(&header);
+    let share =
+        |share: Option<f64>| share.map_or("-".to_owned(), |of| format!("{:.0} %", of * 100.0));
+    for a in &verdict.attempts {
+        let mut row = vec![
+            a.delete_times.to_owned(),
+            a.short_lived.to_owned(),
+            format!("{:+.4}", a.end_difference),
+            half(a.end_half_interval),
+        ];
+        if has_share {
+            row.extend([share(a.missed), share(a.missed_half_interval)]);
+        }
+        row.extend([
+            format!("{:+.4}", a.largest_difference),
+            format!("{:.4}", a.mean_distance),
+        ]);
+        table.add_row(row);
+    }
+    Ok(writeln!(out, "{table}\n")?)
+}
+
+/// How near every way comes to the operations of the truth.
+fn print_operations(out: &mut impl Write, verdict: &Verdict) -> anyhow::Result<()> {
+    let has_skipped = verdict.attempts.iter().any(|a| a.skipped > 0);
+    let mut header = vec![
+        "delete\ntimes",
+        "short-lived\nfiles",
+        "delete times\nwrong by",
+        "precision",
+        "recall",
+    ];
+    header.extend(has_skipped.then_some("not\ndone"));
+    let mut table = summary::table(&header);
+    for a in &verdict.attempts {
+        let mut row = vec![
+            a.delete_times.to_owned(),
+            a.short_lived.to_owned(),
+            format!("{:.2} h", a.delete_error_hours),
+            format!("{:.3}", a.precision),
+            format!("{:.3}", a.recall),
+        ];
+        row.extend(has_skipped.then(|| a.skipped.to_string()));
+        table.add_row(row);
+    }
+    let text = "Precision is the share of the remade operations that the truth has, recall the share of the truth's \
+                that were remade.";
+    Ok(writeln!(out, "{table}\n\n{}\n", wrapped(text, "", ""))?)
+}
+
+/// Layout scores by day, of the first life and seed.
+fn print_curves(out: &mut impl Write, verdict: &Verdict) -> anyhow::Result<()> {
+    let Some(life) = verdict.lives.first() else {
+        return Ok(());
+    };
     let curve = |name: &str, scores: &[f64]| Series {
         name: name.to_owned(),
         points: scores
@@ -177,68 +279,114 @@ fn print(out: &mut impl Write, verdict: &Verdict) -> anyhow::Result<()> {
             .map(|(x, y)| (x as f64, *y))
             .collect(),
     };
-    let mut curves = vec![curve("the truth", &verdict.truth)];
-    for a in verdict
-        .attempts
-        .iter()
-        .filter(|a| a.delete_times == "reuse")
-    {
+    let mut curves = vec![curve("the truth", &life.truth)];
+    for a in life.attempts.iter().filter(|a| a.delete_times == "reuse") {
         let name = format!("reuse, short-lived files: {}", a.short_lived);
         curves.push(curve(&name, &a.scores));
     }
-    writeln!(out, "{}", chart::curves(&curves, 72, "layout score by day"))?;
-    Ok(())
+    let below = match verdict.lives.len() {
+        1 => "layout score by day",
+        _ => "layout score by day, first life",
+    };
+    Ok(writeln!(out, "{}", chart::curves(&curves, 72, below))?)
+}
+
+/// So many of something.
+fn count(n: u64, one: &str, many: &str) -> String {
+    if n == 1 {
+        format!("one {one}")
+    } else {
+        format!("{n} {many}")
+    }
 }
 
 /// What the columns of the attempts are.
 fn what_is_shown(verdict: &Verdict) -> String {
-    let first = verdict.attempts.first();
-    let seeds = first.map_or(0, |a| a.by_seed.len());
-    let has_interval = first.is_some_and(|a| a.end_half_interval.is_some());
+    let seeds = count(verdict.seeds, "seed", "seeds");
+    let drawn = drawn(verdict);
+    let (over, of, flag) = match verdict.lives.len() {
+        1 => (format!("{seeds} of {drawn}"), "seeds", "--seeds 3"),
+        lives => (
+            format!("{lives} lives, of each the mean over {seeds} of {drawn}"),
+            "lives",
+            "--lives 3",
+        ),
+    };
+    let has_interval = verdict
+        .attempts
+        .iter()
+        .any(|a| a.end_half_interval.is_some());
+    let interval = if has_interval {
+        format!("± is half of Student's 95 % interval of that mean over {of}")
+    } else {
+        format!("no ± of fewer than three {of} ({flag})")
+    };
+    let one_life = if verdict.lives.len() == 1 {
+        " The truth is one life, and nothing here says how another one would differ: --preset NAME --lives 5 lives \
+         several, and its ± does."
+    } else {
+        ""
+    };
     format!(
-        "Layout scores less that of the truth: at the end the mean over {} of what is guessed{}; the largest \
-         difference of a day; the mean of all days without signs.",
-        if seeds == 1 {
-            "one seed".to_owned()
-        } else {
-            format!("{seeds} seeds")
-        },
-        if has_interval {
-            ", with half of Student's 95 % interval of that mean"
-        } else {
-            ", of which three or more have an interval (--seeds)"
-        }
+        "Layout scores less that of the truth: at the end the mean over {over}; {interval}; the largest difference \
+         of a day; the mean of all days without signs.{one_life}"
     )
+}
+
+/// What another seed draws anew.
+fn drawn(verdict: &Verdict) -> &'static str {
+    if verdict.has_drawn_clock {
+        "what is guessed and of the model's clock"
+    } else {
+        "what is guessed"
+    }
 }
 
 /// How much of what the truth decayed the remade workloads miss.
 fn missed(verdict: &Verdict) -> Option<String> {
-    /// A decay of less is no measure.
-    const LEAST: f64 = 0.005;
-    let fell = verdict.truth.first()? - verdict.truth.last()?;
-    if fell < LEAST {
-        return Some(format!(
-            "The truth loses {fell:.4} from its first day to its last: too little to judge the method by. More days, a \
-             fuller target (size=) or another workload say more."
-        ));
-    }
+    let lives = verdict.lives.len();
+    let decay = verdict.lives.iter().map(|life| life.decay).sum::<f64>() / lives.max(1) as f64;
+    let loses = match lives {
+        1 => format!("The truth loses {decay:.4} from its first day to its last"),
+        _ => format!(
+            "The truths lose {decay:.4} from first day to last, the mean over {lives} lives"
+        ),
+    };
     let mut shares: Vec<(f64, &Attempt)> = verdict
         .attempts
         .iter()
-        .map(|attempt| (attempt.end_difference / fell, attempt))
+        .filter_map(|attempt| Some((attempt.missed?, attempt)))
         .collect();
+    if shares.is_empty() {
+        return Some(format!(
+            "{loses}: too little to judge the method by. More days, a fuller target (size=) or another workload say \
+             more."
+        ));
+    }
     shares.sort_by(|(a, _), (b, _)| a.abs().total_cmp(&b.abs()));
     let said = |(share, attempt): &(f64, &Attempt)| {
+        let within = attempt
+            .missed_half_interval
+            .map_or_else(String::new, |half| format!(" (± {:.0})", half * 100.0));
+        let size = format!("{:.0} %{within} of that", share.abs() * 100.0);
         let (times, files) = (attempt.delete_times, attempt.short_lived);
-        let (share, how) = (
-            share * 100.0,
-            if *share < 0.0 { "too much" } else { "missing" },
-        );
-        format!("{:.0} % of that {how} ({times}, {files})", share.abs())
+        if *share < 0.0 {
+            format!("loses {size} too much ({times}, {files})")
+        } else {
+            format!("misses {size} ({times}, {files})")
+        }
+    };
+    let flat = verdict.lives.iter().filter(|life| life.decay < LEAST_DECAY);
+    let flat = match flat.count() {
+        0 => String::new(),
+        flat => format!(
+            " In {flat} of {lives} lives it is less than {LEAST_DECAY}, too little to judge by, so that what is missed \
+             is of the others."
+        ),
     };
     let (best, worst) = (shares.first()?, shares.last()?);
     Some(format!(
-        "The truth loses {fell:.4} from its first day to its last. At best a remade workload has {}, at worst {}.",
+        "{loses}. At best a remade workload {}, at worst it {}.{flat}",
         said(best),
         said(worst)
     ))
@@ -250,22 +398,36 @@ fn half(interval: Option<f64>) -> String {
 
 /// What the differences of the losses are, and what they cannot say.
 fn what_losses_are(verdict: &Verdict) -> String {
-    let most = verdict.losses.iter().map(|lost| lost.end_by_seed.len());
-    let guessed = match most.max().unwrap_or(0) {
-        0 | 1 => "Times of deletion are guessed with one seed (--seeds 3 gives an interval)".to_owned(),
-        2 => "Where times of deletion are guessed, means over two seeds (--seeds 3 gives an interval)".to_owned(),
-        seeds => format!(
-            "Where times of deletion are guessed, means over {seeds} seeds, and ± is half of Student's 95 % interval"
-        ),
+    let has_interval = verdict
+        .losses
+        .iter()
+        .any(|lost| lost.end_half_interval.is_some());
+    let interval = |flag: &str| {
+        if has_interval {
+            "± is half of Student's 95 % interval of that".to_owned()
+        } else {
+            format!("three have an interval ({flag})")
+        }
     };
+    let lives = verdict.lives.len();
+    if lives > 1 {
+        return format!("Means over {lives} lives; {}.", interval("--lives 3"));
+    }
+    let over = match verdict.seeds {
+        1 => "one seed".to_owned(),
+        seeds => format!("the mean over {seeds} seeds"),
+    };
+    let interval = interval("--seeds 3");
+    if verdict.has_drawn_clock {
+        return format!("Each is {over} of the model's clock, and of guessed times; {interval}.");
+    }
     format!(
-        "{guessed}; nothing else is drawn, so that one try is all there is. No interval here says how another life \
-         would differ: the truth is one. For that give other truths, as of `fsage generate profile NAME --seed 2`, \
-         and take the mean over them."
+        "Where times of deletion are guessed: {over}, and {interval}. Nothing else is drawn, so that one try is all \
+         there is."
     )
 }
 
-/// One row a day: the truth and every attempt on every target.
+/// One row a day: the truth of every life and every attempt, on every target.
 fn write_scores(path: &Path, verdicts: &[Verdict], force: bool) -> anyhow::Result<()> {
     let mut columns = vec![Column::new("day", ColumnKind::U64)];
     let mut scores: Vec<&[f64]> = Vec::new();
@@ -274,10 +436,16 @@ fn write_scores(path: &Path, verdicts: &[Verdict], force: bool) -> anyhow::Resul
             columns.push(Column::new(name, ColumnKind::F64));
             scores.push(days);
         };
-        add(format!("{} truth", verdict.target), &verdict.truth[..]);
-        for a in &verdict.attempts {
-            let name = format!("{} {} {}", verdict.target, a.delete_times, a.short_lived);
-            add(name, &a.scores);
+        for (n, life) in (1..).zip(&verdict.lives) {
+            let on = match verdict.lives.len() {
+                1 => verdict.target.clone(),
+                _ => format!("{} life {n}", verdict.target),
+            };
+            add(format!("{on} truth"), &life.truth[..]);
+            for a in &life.attempts {
+                let name = format!("{on} {} {}", a.delete_times, a.short_lived);
+                add(name, &a.scores);
+            }
         }
     }
     let days = scores.iter().map(|days| days.len()).max().unwrap_or(0);

@@ -248,6 +248,111 @@ fn losses_of_the_method_have_an_interval_where_they_are_drawn() {
     }
 }
 
+/// What is said of several lives is the mean of what is said of each of them alone; the interval is over lives.
+#[test]
+fn a_method_is_verified_on_several_lives_of_a_preset() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = folder.path();
+    let json = |call: &str| -> serde_json::Value {
+        serde_json::from_str(&text(&fsage(at, call))).expect("JSON")
+    };
+    let tail = "--on ffs:size=64M --seeds 2 --json";
+    let of_preset = "--preset mail-spool --days 4 --capacity 64M";
+    let lives = json(&format!("verify-method {of_preset} --lives 3 {tail}"));
+    for seed in [1, 2, 3] {
+        let made = format!("mail-spool --days 4 --capacity 64M --seed {seed} -o {seed}.parquet");
+        fsage(at, &format!("generate profile {made}"));
+    }
+    // Guesses have seed 1 in each life.
+    let alone = [1, 2, 3].map(|life| json(&format!("verify-method {life}.parquet {tail}")));
+    let end = |of: &serde_json::Value, key: &str| of["attempts"][0][key].as_f64().expect("one");
+    let ends = alone.clone().map(|one| end(&one[0], "end_difference"));
+    assert!((ends[0] - ends[1]).abs() > 1e-6, "{ends:?}");
+    for (life, one) in alone.iter().enumerate() {
+        let life = &lives[0]["lives"][life];
+        assert_eq!(life["attempts"], one[0]["attempts"]);
+        assert_eq!(life["truth"], one[0]["lives"][0]["truth"]);
+        let truth = life["truth"].as_array().expect("days");
+        let at = |day: usize| truth[day].as_f64().expect("a score");
+        let missed = end(life, "end_difference") / (at(0) - at(3));
+        assert!((end(life, "missed") - missed).abs() < 1e-12);
+    }
+    let mean = ends.iter().sum::<f64>() / 3.0;
+    assert!((end(&lives[0], "end_difference") - mean).abs() < 1e-12);
+    // Student's t of 2 degrees of freedom, over the root of 3.
+    let squares: f64 = ends.iter().map(|end| (end - mean).powi(2)).sum();
+    let half = 4.302_653 * (squares / 2.0).sqrt() / 3_f64.sqrt();
+    assert!((end(&lives[0], "end_half_interval") - half).abs() < 1e-7);
+    // The files are the same lives.
+    let files = json(&format!(
+        "verify-method 1.parquet 2.parquet 3.parquet {tail}"
+    ));
+    assert_eq!(files[0]["attempts"], lives[0]["attempts"]);
+    assert_eq!(files[0]["losses"], lives[0]["losses"]);
+    let shown = text(&fsage(
+        at,
+        &format!("verify-method {of_preset} --lives 2 --seeds 1 --on ffs:size=64M"),
+    ));
+    assert!(shown.contains("mail-spool, seed 2"), "{shown}");
+    assert!(shown.contains("--lives 3"), "{shown}");
+    assert!(!shown.contains("The truth is one life"), "{shown}");
+}
+
+/// A model that draws its clock has another one for each seed, so that even what is lost without a guess varies; one
+/// that says its seed has that one.
+#[test]
+fn the_method_is_tried_with_another_clock_for_each_seed() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = folder.path();
+    fsage(
+        at,
+        "generate profile mail-spool --days 4 --capacity 64M -o truth.parquet",
+    );
+    let unseen = |target: &str| {
+        let shown = text(&fsage(
+            at,
+            &format!("verify-method truth.parquet --on {target} --seeds 3 --json"),
+        ));
+        let verdict: serde_json::Value = serde_json::from_str(&shown).expect("JSON");
+        let loss = &verdict[0]["losses"][1];
+        assert_eq!(loss["loss"], "short-lived files are unseen");
+        let ends = loss["end_by_seed"].as_array().expect("seeds");
+        let ends = ends.iter().map(|end| end.as_f64().expect("one"));
+        ends.collect::<Vec<f64>>()
+    };
+    let drawn = unseen("ext4:size=64M,regime=default");
+    assert!(
+        drawn.len() == 3 && drawn.iter().any(|end| (end - drawn[0]).abs() > 1e-9),
+        "{drawn:?}"
+    );
+    assert_eq!(unseen("ext4:size=64M,regime=default,seed=1").len(), 1);
+}
+
+/// A target without a size takes that of the truth's file system, as wherever a workload is aged.
+#[test]
+fn a_method_says_how_large_and_how_full_the_target_is() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = folder.path();
+    fsage(
+        at,
+        "generate profile mail-spool --days 2 --capacity 64M -o truth.parquet",
+    );
+    let shown = text(&fsage(at, "verify-method truth.parquet --on ffs --seeds 1"));
+    let aged = text(&fsage(at, "age truth.parquet --on ffs -o run --json"));
+    let aged: serde_json::Value = serde_json::from_str(&aged).expect("JSON");
+    let first = shown.lines().next().expect("a line");
+    assert!(
+        first.starts_with("ffs:size=64M (64.0 MiB, ") && first.contains(" % full at most): 2 days"),
+        "{shown}"
+    );
+    assert!(aged.to_string().contains("ffs:size=64M"), "{aged}");
+    assert!(shown.contains("--preset NAME --lives 5"), "{shown}");
+    assert!(
+        shown.lines().all(|line| line.chars().count() <= 80),
+        "{shown}"
+    );
+}
+
 #[test]
 fn running_anything_twice_or_on_more_threads_gives_the_same_bytes() {
     let folder = tempfile::tempdir().expect("a temporary folder");
