@@ -278,7 +278,7 @@ fn name_of(truth: &Workload<'_>) -> String {
     match truth {
         Workload::File(path) => path.display().to_string(),
         Workload::Made(Source::Profile(of)) => {
-            format!("{}, seed {}", of.profile, of.seed.unwrap_or(1))
+            format!("{} (seed {})", of.profile, of.seed.unwrap_or(1))
         }
         Workload::Made(_) => "made for this".to_owned(),
     }

@@ -322,14 +322,15 @@ fn what_is_shown(verdict: &Verdict) -> String {
         format!("no ± of fewer than three {of} ({flag})")
     };
     let one_life = if verdict.lives.len() == 1 {
-        " The truth is one life, and nothing here says how another one would differ: --preset NAME --lives 5 lives \
-         several, and its ± does."
+        " The truth is one life: no ± here says how another one would differ. For that: --preset NAME --lives 5, or \
+         several workloads."
     } else {
         ""
     };
     format!(
-        "Layout scores less that of the truth: at the end the mean over {over}; {interval}; the largest difference \
-         of a day; the mean of all days without signs.{one_life}"
+        "Layout scores less that of the truth: at the end the mean over {over}; {interval}; missed, the same as a \
+         share of what the truth loses, negative where more is lost; the largest difference of a day; the mean of all \
+         days without signs.{one_life}"
     )
 }
 

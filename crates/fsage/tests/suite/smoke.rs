@@ -293,9 +293,13 @@ fn a_method_is_verified_on_several_lives_of_a_preset() {
         at,
         &format!("verify-method {of_preset} --lives 2 --seeds 1 --on ffs:size=64M"),
     ));
-    assert!(shown.contains("mail-spool, seed 2"), "{shown}");
+    assert!(shown.contains("mail-spool (seed 2)"), "{shown}");
     assert!(shown.contains("--lives 3"), "{shown}");
     assert!(!shown.contains("The truth is one life"), "{shown}");
+    assert!(
+        shown.lines().all(|line| line.chars().count() <= 80),
+        "{shown}"
+    );
 }
 
 /// A model that draws its clock has another one for each seed, so that even what is lost without a guess varies; one
