@@ -36,10 +36,17 @@ pub fn table_of_sentences(header: &[String], names: usize) -> Table {
     if terminal_width().is_none() {
         table.set_width(WIDTH_OF_SENTENCES);
     }
-    for column in table.column_iter_mut().take(names) {
-        column.set_constraint(ColumnConstraint::ContentWidth);
+    for column in 0..names {
+        keep_whole(&mut table, column);
     }
     table
+}
+
+/// Keeps the texts of a column in one piece.
+pub fn keep_whole(table: &mut Table, column: usize) {
+    if let Some(column) = table.column_mut(column) {
+        column.set_constraint(ColumnConstraint::ContentWidth);
+    }
 }
 
 /// Puts columns with texts to the left.

@@ -4,63 +4,44 @@
 use crate::error::{self, Context};
 use crate::interrupt;
 use crate::watch::Watch;
-use fsage_core::{DirId, Event, EventSink, FileId, IdMut, Op, SinkError};
-use fsage_workload::repeat::{Repeat, RepeatError};
-use std::cell::Cell;
+use fsage_core::{DirId, Event, EventSource, FileId, IdMut};
+use fsage_workload::repeat::{Instead, Learned};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::path::Path;
 
-/// Keeps what comes once the workload itself has passed.
-struct Tail<'a> {
-    is_new: &'a Cell<bool>,
-    events: Vec<Event>,
-}
-
-impl EventSink for Tail<'_> {
-    fn event(&mut self, event: Event) -> Result<(), SinkError> {
-        if self.is_new.get() {
-            self.events.push(event);
-        }
-        Ok(())
-    }
-}
-
-/// The events of so many days more.
+/// The events of so many days more, on which space in use stays as it is: what they do to a layout is beside what the
+/// days before did, on a file system as full.
 ///
 /// # Errors
-/// The workload cannot be read, or has no times; an interrupt.
+/// The workload cannot be read, has no times, or has one day alone; an interrupt.
 pub fn events(workload: &Path, days: u64, seed: u64, ui: &dyn Watch) -> crate::Result<Vec<Event>> {
     let why = "--after-again: nothing to live on with";
-    let failed = |error: RepeatError| crate::Error::from(error).context(why);
     let mut source = fsage_data::open_workload(workload)?;
-    let is_new = Cell::new(false);
-    let mut tail = Tail {
-        is_new: &is_new,
-        events: Vec::new(),
-    };
-    let header = source.header().clone();
-    let mut repeat = Repeat::new(&header, seed, &mut tail);
-    let mut is_day_open = false;
+    let mut learned = Learned::new(source.header());
     let mut count = 0_u64;
     while let Some(event) = source.next_event().map_err(error::boxed)? {
-        is_day_open = event.op != Op::Day;
-        repeat.event(event).map_err(error::boxed).context(why)?;
+        learned.take(&event).context(why)?;
         count += 1;
         if count.is_multiple_of(8192) {
             interrupt::go_on()?;
         }
     }
-    is_new.set(true);
+    // The replay has ended a day that is open.
+    let _ = learned.end().context(why)?;
+    let wanted = usize::try_from(days).unwrap_or(usize::MAX);
+    let mut future = learned
+        .future(seed, wanted, Instead::NoGrowth)
+        .context(why)?;
     let bar = ui.bar_count(Some(days), "days more");
-    repeat
-        .finish(days, &mut |done| bar.set_position(done))
-        .map_err(failed)?;
-    drop(bar);
-    let mut events = tail.events;
-    // The end of a day that the replay has ended already.
-    if is_day_open && events.first().is_some_and(|event| event.op == Op::Day) {
-        events.remove(0);
+    let mut events = Vec::new();
+    for day in 0..days {
+        interrupt::go_on()?;
+        future.go_on(1);
+        while let Some(event) = future.next_event().map_err(error::boxed).context(why)? {
+            events.push(event);
+        }
+        bar.set_position(day + 1);
     }
     Ok(events)
 }

@@ -1,14 +1,14 @@
 //! Does defragmenting pay? An aged file system as it is, after it was defragmented, and after both have lived on.
 //!
 //! ```text
-//! W, the life of the run ---+--------------------> W+, the same for as long again     lived on
+//! W, the life of the run ---+--------------------> W+, as full for as long again      lived on
 //!                           |
 //!                           +--> treatment ------> W+                                 treated, lived on
 //! ```
 //!
 //! What is treated is a copy of an image, or a model that is aged again: the run stays as it is. W+ is made of the days
-//! of W ([`fsage_workload::repeat::Repeat`]). All of it stands in `RUN/TARGET/after.json`, measurements of benchmarks
-//! in `RUN/TARGET/after/STAGE/bench`.
+//! of W, without its growth ([`fsage_workload::repeat::Instead::NoGrowth`]). All of it stands in
+//! `RUN/TARGET/after.json`, measurements of benchmarks in `RUN/TARGET/after/STAGE/bench`.
 
 mod defrag;
 mod later;
@@ -55,7 +55,7 @@ pub struct Options {
     #[arg(long, value_name = "DO")]
     #[serde(rename = "treat")]
     pub after: Vec<Treatment>,
-    /// Also let what was treated, and what was not, live on for as long again.
+    /// Also let what was treated, and what was not, live on for as long again, as full as it is.
     #[arg(long, requires = "after")]
     #[serde(rename = "again", default)]
     pub after_again: bool,

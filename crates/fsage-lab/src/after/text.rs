@@ -19,6 +19,8 @@ const ROOM_KEPT: f64 = 0.9;
 const LARGER: f64 = 1.1;
 /// What is less full by this share of the space is so by a word's worth.
 const LESS_FULL: f64 = 0.02;
+/// What is as full to this share of the space is so for every comparison.
+const AS_FULL: f64 = 0.03;
 /// Extents from which on it is one: two more or less mean nothing.
 const FEWEST_LOST: f64 = 3.0;
 
@@ -97,8 +99,37 @@ pub fn sentences(outcome: &Outcome) -> Vec<String> {
     let treatments = outcome.treatments();
     treatments
         .filter_map(|treatment| sentence(outcome, treatment))
-        .chain(why_better(outcome))
+        .chain(why_better(outcome).or_else(|| of_another(outcome)))
         .collect()
+}
+
+/// Bytes of a file, in the mean.
+fn mean_bytes(stage: &Stage) -> Option<f64> {
+    Some(stage.file_bytes? / stage.files.filter(|&n| n > 0.0)?)
+}
+
+/// How full the later state is, and of what files, where either is another than before: what is left of a gain is that
+/// of another population.
+fn of_another(outcome: &Outcome) -> Option<String> {
+    let (was, is) = (outcome.before()?, outcome.stage(None, true)?);
+    let (full, later) = (was.utilization?, is.utilization?);
+    let (small, large) = (mean_bytes(was)?, mean_bytes(is)?);
+    let is_other =
+        (full - later).abs() >= AS_FULL || large >= LARGER * small || small >= LARGER * large;
+    is_other.then(|| {
+        format!(
+            "{}, {} more: it was {} full with {} of {} in the mean, and is {} full with {} of {}; what is left of a gain \
+             is what is left of it there.",
+            outcome.target,
+            counted(outcome.days_more, "day"),
+            percent(full),
+            counted(was.files.unwrap_or_default() as u64, "file"),
+            size(small as u64),
+            percent(later),
+            thousands(is.files.unwrap_or_default() as u64),
+            size(large as u64),
+        )
+    })
 }
 
 /// Why a file system is better than it was after days more without treatment, where it is: what else changed.
@@ -125,8 +156,7 @@ fn why_better(outcome: &Outcome) -> Option<String> {
         return None;
     }
     let (full, fuller) = (was.utilization?, is.utilization?);
-    let mean = |stage: &Stage| Some(stage.file_bytes? / stage.files.filter(|&n| n > 0.0)?);
-    let (small, large) = (mean(was)?, mean(is)?);
+    let (small, large) = (mean_bytes(was)?, mean_bytes(is)?);
     let mut whys = Vec::new();
     if large >= LARGER * small {
         whys.push("larger files have fewer breaks to a block and are read faster");
@@ -477,6 +507,22 @@ mod tests {
             "on a file system that is less full what is written finds longer runs."
         );
         assert_eq!(ends(100.0, 0.83), "that does not explain it.");
-        assert!(sentences(&lived_on(0.65, 50.0, 0.5)).is_empty());
+    }
+
+    /// Half as many files for the same bytes are twice as large; 83 % and 50 % of a space are 33 points apart.
+    #[test]
+    fn a_later_state_of_other_files_or_another_fullness_says_so() {
+        let said = sentences(&lived_on(0.65, 50.0, 0.5));
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(
+            said[0].starts_with(
+                "ext4, 60 days more: it was 83 % full with 100 files of 64 KiB in the mean, and is 50 % full with 50 of \
+                 128 KiB; what is left of a gain"
+            ),
+            "{said:?}"
+        );
+        assert_eq!(sentences(&lived_on(0.65, 100.0, 0.5)).len(), 1);
+        assert_eq!(sentences(&lived_on(0.65, 50.0, 0.83)).len(), 1);
+        assert!(sentences(&lived_on(0.65, 95.0, 0.82)).is_empty());
     }
 }

@@ -14,6 +14,9 @@ use serde::Serialize;
 use std::io::{self, Write};
 use std::path::Path;
 
+/// What one life cannot say, and what can.
+const ONE_LIFE: &str = "This is one life; of a preset `--seeds 5` lives five, and gives ratios 95 % intervals over them.";
+
 /// A target of a run, from the first day to the benchmarks.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Verdict {
@@ -205,11 +208,11 @@ pub fn print_table(out: &mut impl Write, verdicts: &[Verdict]) -> io::Result<()>
     let spread = if is_any_spread {
         "In brackets: the\n99 % interval; where it holds 1, or of fewer than five repetitions, nothing is claimed."
     } else {
-        "Repetitions\nagree. This is one life; of a preset `--seeds 5` lives five, and gives ratios 95 % intervals \
-         over them."
+        "Repetitions\nagree."
     };
     writeln!(
         out,
-        "\nSpeeds are medians, the fastest aged target first; below 1 the aged file system is the slower one. {spread}"
+        "\nSpeeds are medians, the fastest aged target first; below 1 the aged file system is the slower one. {spread} \
+         {ONE_LIFE}"
     )
 }

@@ -207,13 +207,14 @@ impl Answer {
             .map_or_else(|| format!("> {horizon}"), |day| day.to_string())
     }
 
-    /// The value on the last day, in a table; where the limit is crossed already, what it is now.
-    pub fn end_shown(&self) -> String {
-        if let Some(now) = self.now.filter(|_| self.already) {
-            return format!("now {}", self.limit.shown(now));
+    /// The median in a table, and where most lives do not get there, the value on the last day.
+    pub fn median_and_end_shown(&self, horizon: u64) -> String {
+        let median = self.median_shown(horizon);
+        let is_open = !self.already && self.limit.has_course() && self.median_day.is_none();
+        match self.at_end.filter(|_| is_open) {
+            Some(value) => format!("{median} ({})", self.limit.shown(value)),
+            None => median,
         }
-        let shown = self.at_end.map(|value| self.limit.shown(value));
-        shown.unwrap_or_else(|| "crossed".to_owned())
     }
 
     /// The interval in a table.
@@ -383,6 +384,19 @@ mod tests {
         let expected = " At +20.0 MiB a day alone what is left then would last 2 days; files that come and go within a \
                         day need it before that, as the day of the first failed write says.";
         assert!(found.sentence.ends_with(expected), "{}", found.sentence);
+    }
+
+    /// A value is that of a limit that most lives do not cross; failed writes have no course to have one of.
+    #[test]
+    fn what_is_not_crossed_has_its_value_on_the_last_day() {
+        let mut late = answer(&[None; 19], None);
+        late.at_end = Some(0.126);
+        assert_eq!(late.median_and_end_shown(100), "> 100 (12.6 %)");
+        let mut crossed = answer(&[Some(10); 19], None);
+        crossed.at_end = Some(0.126);
+        assert_eq!(crossed.median_and_end_shown(100), "10");
+        late.limit = "enospc".parse().expect("a limit");
+        assert_eq!(late.median_and_end_shown(100), "> 100");
     }
 
     /// 50 MiB at 20 MiB a day last two days and a half.

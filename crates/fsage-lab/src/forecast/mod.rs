@@ -140,6 +140,8 @@ pub struct Forecast {
     pub seed: u64,
     /// When each limit is crossed.
     pub answers: Vec<Answer>,
+    /// What the growth is of, where a preset made the past.
+    pub premise: Option<String>,
     /// What their values of today are of, where that may be taken for something else.
     pub now_is: Option<String>,
     /// The same in futures that are otherwise.
@@ -230,7 +232,8 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
     if !others.is_empty() && began.elapsed() > LONG {
         say_meanwhile(&answers, watch);
     }
-    let doubts = doubts(&observed, &ground, horizon, &target);
+    let mut doubts = doubts(&observed, &ground, horizon, &target);
+    doubts.extend(past.unseen());
     let mut found_others = Others::default();
     let mut all = vec![(String::new(), target.to_string(), lives)];
     for other in others {
@@ -263,6 +266,7 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
         lives: wanted.lives,
         seed: request.seed,
         answers,
+        premise: past.premise(),
         now_is: state::now_is(&target, request.workload),
         drivers: found_others.drivers,
         helps: found_others.helps,
@@ -558,12 +562,9 @@ fn others(target: &TargetSpec, tries: &[TargetSpec]) -> Vec<Other> {
     let models = kernel_models();
     let is_one = models.contains(&target.kind.as_str());
     if let Some(bytes) = bytes_of(target).filter(|_| is_one) {
-        for rival in models.into_iter().filter(|&model| model != target.kind) {
-            if let Ok(spec) = TargetSpec::parse(&format!("{rival}:size={}M", bytes.div_ceil(MIB)))
-                && spec.entry().is_some_and(|entry| bytes >= entry.least_bytes)
-                && Target::can_be_made(&spec).is_ok()
-            {
-                help(rival, spec);
+        for model in models.into_iter().filter(|&model| model != target.kind) {
+            if let Some((name, spec)) = rival(model, target, bytes) {
+                help(&name, spec);
             }
         }
     }
@@ -571,6 +572,21 @@ fn others(target: &TargetSpec, tries: &[TargetSpec]) -> Vec<Other> {
         help(&spec.to_string(), spec.clone());
     }
     others
+}
+
+/// Another model of the target's size, under the target's regime if it has it; and what it is called.
+fn rival(model: &str, target: &TargetSpec, bytes: u64) -> Option<(String, TargetSpec)> {
+    let of = |name: &str| {
+        let mut spec = TargetSpec::parse(name).ok()?;
+        let size = format!("{}M", bytes.div_ceil(MIB));
+        spec.options.insert(0, ("size".to_owned(), Some(size)));
+        let has_room = spec.entry()?.least_bytes <= bytes;
+        let is_made = has_room && Target::can_be_made(&spec).is_ok();
+        is_made.then(|| (name.to_owned(), spec))
+    };
+    let regime = target.value("regime");
+    let same = regime.and_then(|regime| of(&format!("{model}:regime={regime}")));
+    same.or_else(|| of(model))
 }
 
 /// The target with no option but its size, and what it begins with; where it has a size, which the defaults may not.
@@ -744,6 +760,22 @@ impl Forecast {
         first.map(|(place, _)| place)
     }
 
+    /// Limits that some of the lives cross within the time and have not crossed yet, or half of those under other
+    /// conditions: first what comes first.
+    pub fn open_limits(&self) -> Vec<usize> {
+        let is_open = |answer: &Answer| !answer.already && answer.now.is_some();
+        let comes = |place: &usize| {
+            let base = &self.answers[*place];
+            let variants = self.drivers.iter().chain(&self.helps);
+            let mut others = variants.map(|variant| &variant.answers[*place]);
+            is_open(base) && base.reached > 0
+                || others.any(|other| is_open(other) && other.median_day.is_some())
+        };
+        let mut open: Vec<usize> = (0..self.answers.len()).filter(comes).collect();
+        open.sort_by_key(|&place| self.answers[place].day_led().unwrap_or(u64::MAX));
+        open
+    }
+
     /// Limits that are crossed already, or in half of the lives within so many days.
     pub fn within(&self, days: u64) -> impl Iterator<Item = &Answer> {
         let is_soon = move |answer: &&Answer| {
@@ -801,4 +833,26 @@ impl Forecast {
 fn a_day(bytes: f64) -> String {
     let sign = if bytes < 0.0 { "-" } else { "+" };
     format!("{sign}{} a day", human(bytes.abs() as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// XFS has the regime of a kernel left alone as ext4 has, and not `b` of another model.
+    #[test]
+    fn a_rival_is_asked_under_the_same_regime() {
+        let named = |target: &str| {
+            let target = TargetSpec::parse(target).expect("a target");
+            let (name, spec) = rival("xfs", &target, 512 << 20).expect("it has room");
+            (name, spec.to_string())
+        };
+        let same = ("xfs:regime=default", "xfs:size=512M,regime=default");
+        let same = (same.0.to_owned(), same.1.to_owned());
+        assert_eq!(named("ext4:size=512M,regime=default"), same);
+        let plain = ("xfs".to_owned(), "xfs:size=512M".to_owned());
+        assert_eq!(named("ext4:size=512M"), plain);
+        let small = TargetSpec::parse("ext4:size=64M").expect("a target");
+        assert!(rival("xfs", &small, 64 << 20).is_none());
+    }
 }

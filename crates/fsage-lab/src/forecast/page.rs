@@ -12,6 +12,9 @@ use std::collections::BTreeMap;
 
 /// Days of a chart, at most; of more every second, third, ... is shown.
 const MOST_POINTS: usize = 400;
+/// What stands in tables of lives under other conditions.
+const VARIANTS: &str = "The median day on which each limit is crossed; in brackets the value on the last day, where most \
+                        lives do not get there.";
 /// A limit that is crossed sooner is bad news.
 const SOON_DAYS: u64 = 90;
 
@@ -47,8 +50,7 @@ pub(super) fn of(
         sections.push(variants(
             "drivers",
             "What drives it",
-            "The median day on which each limit is crossed, in futures that are otherwise. Each was lived on the same \
-             file system.",
+            &format!("{VARIANTS} Futures that are otherwise, each lived on the same file system."),
             found,
             &found.drivers,
         ));
@@ -57,7 +59,9 @@ pub(super) fn of(
         sections.push(variants(
             "helps",
             "What would help",
-            "The same futures on other file systems, each of which has lived the past as well.",
+            &format!(
+                "{VARIANTS} The same futures on other file systems, each of which has lived the past as well."
+            ),
             found,
             &found.helps,
         ));
@@ -100,8 +104,13 @@ fn verdict(found: &Forecast) -> Vec<Finding> {
         tone: Tone::Neutral,
         section: Some("fans".to_owned()),
     });
+    let premise = found.premise.as_ref().map(|premise| Finding {
+        text: premise.clone(),
+        tone: Tone::Neutral,
+        section: None,
+    });
     let answers = found.answers.iter().map(finding);
-    in_short.into_iter().chain(answers).collect()
+    in_short.into_iter().chain(premise).chain(answers).collect()
 }
 
 fn finding(answer: &Answer) -> Finding {
@@ -201,7 +210,7 @@ fn variants(id: &str, title: &str, lead: &str, found: &Forecast, variants: &[Var
         row.extend(
             answers
                 .iter()
-                .map(|answer| Cell::Text(answer.median_shown(found.horizon_days))),
+                .map(|answer| Cell::Text(answer.median_and_end_shown(found.horizon_days))),
         );
         row
     };

@@ -3,7 +3,10 @@
 use crate::error::{self, Context, bail};
 use crate::generate::{Snapshots, Source};
 use crate::interrupt;
+use crate::report::verdict::premise;
+use crate::report::words::percent;
 use crate::watch::Watch;
+use fsage_core::size::human;
 use fsage_core::{Event, EventSource, Op, SinkError, WorkloadHeader};
 use fsage_workload::repeat::{Learned, SeenDay};
 use serde::Serialize;
@@ -18,6 +21,37 @@ pub(super) struct Past {
     pub marks: u64,
     /// Seconds since 1970 of the workload's 0.
     pub epoch_s: i64,
+    /// How it was made.
+    made: Made,
+}
+
+/// How a past was made, where that bears on what it foretells.
+#[derive(Debug, PartialEq, Eq)]
+enum Made {
+    /// From snapshots alone: what came and went between two of them is missing.
+    Nights,
+    /// By a preset of this name, which assumes this, for a data space of so many bytes.
+    Preset(String, String, Option<u64>),
+    /// In another way.
+    Otherwise,
+}
+
+impl Made {
+    fn of(header: &WorkloadHeader) -> Made {
+        let generator = header.generator.as_deref().unwrap_or_default();
+        if let Some((name, assumed)) = premise::of_preset(generator) {
+            return Made::Preset(name, assumed, header.capacity_bytes);
+        }
+        let made: serde_json::Value = serde_json::from_str(generator).unwrap_or_default();
+        let adds_files = made["profiles"]
+            .as_array()
+            .is_some_and(|all| !all.is_empty());
+        if made["name"] == "snapshots" && !adds_files {
+            Made::Nights
+        } else {
+            Made::Otherwise
+        }
+    }
 }
 
 /// What was observed, in numbers.
@@ -104,6 +138,7 @@ impl Past {
         let mut source = fsage_data::open_workload(workload)?;
         let mut learned = Learned::new(source.header());
         let epoch_s = source.header().epoch_unix_s.unwrap_or(0);
+        let made = Made::of(source.header());
         let bar = watch.bar_bytes(source.progress().map(|(_, of)| of), "learning");
         let mut until = UntilMark::new(&mut *source, marks);
         let mut read = 0_u64;
@@ -126,6 +161,7 @@ impl Past {
             learned,
             marks,
             epoch_s,
+            made,
         })
     }
 
@@ -142,6 +178,38 @@ impl Past {
         let today = i64::try_from(now.as_secs() / DAY_S).ok()?;
         let age = today - self.learned.last_date();
         (self.has_dates() && age > 2).then_some(age)
+    }
+
+    /// What nights do not show, and in which direction a forecast from them errs; none of another past.
+    pub fn unseen(&self) -> Option<String> {
+        (self.made == Made::Nights).then(|| {
+            "nights do not show files that came and went between them: the layout and room for extents go, and writes \
+             fail, rather sooner than said here, while free space hardly differs; `fsage generate snapshots NIGHTS \
+             --profiles FILE` adds such files of a trace, and its workload is a past as well"
+                .to_owned()
+        })
+    }
+
+    /// What its growth is of, where a preset made it.
+    pub fn premise(&self) -> Option<String> {
+        let Made::Preset(name, assumed, space) = &self.made else {
+            return None;
+        };
+        let in_use = |day: &SeenDay| match space {
+            Some(space) => percent(day.used_bytes as f64 / *space as f64),
+            None => human(day.used_bytes),
+        };
+        let (first, last) = (self.days.first()?, self.days.last()?);
+        let of = space.map_or_else(String::new, |space| format!(" of {}", human(space)));
+        Some(format!(
+            "Growth is that of the preset {name}, not yours. {name}: {assumed}. Its files take {}{of} after the first \
+             day and {} after day {}; futures go on at {}. How yours grows, only its own nights say: `fsage forecast \
+             NIGHTS`.",
+            in_use(first),
+            in_use(last),
+            self.days.len(),
+            super::a_day(self.observed().growth_bytes_per_day)
+        ))
     }
 
     /// It in numbers.
@@ -357,6 +425,29 @@ impl EventSource for UntilMark<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Nights with a pool of short-lived files have what came and went; another generator has it anyway.
+    #[test]
+    fn nights_alone_miss_what_came_and_went() {
+        let of = |generator: &str| {
+            Made::of(&WorkloadHeader {
+                generator: Some(generator.to_owned()),
+                ..WorkloadHeader::default()
+            })
+        };
+        assert_eq!(of(r#"{"name": "snapshots", "profiles": []}"#), Made::Nights);
+        for other in [
+            r#"{"name": "snapshots", "profiles": ["builds.parquet"]}"#,
+            r#"{"name": "git"}"#,
+            "none",
+        ] {
+            assert_eq!(of(other), Made::Otherwise, "{other}");
+        }
+        assert!(matches!(
+            of(r#"{"name": "profile", "profile": "maildir"}"#),
+            Made::Preset(name, ..) if name == "maildir"
+        ));
+    }
 
     /// Weeks of 1, 2, 3 and of 11, 12, 13 a day: means 2 and 12, and a standard error of sqrt(1/3 + 1/3).
     #[test]

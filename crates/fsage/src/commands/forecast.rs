@@ -9,7 +9,7 @@ use fsage_core::size::human;
 use fsage_lab::compare::Workload;
 use fsage_lab::forecast::{Answer, Forecast, Limit, PAGE, Request, Variant, forecast, past_source};
 use fsage_lab::generate::Source;
-use fsage_lab::table::wrapped;
+use fsage_lab::table::{keep_whole, wrapped};
 use fsage_target::{SpecError, TargetSpec};
 use fsage_workload::repeat::days_of_years;
 use std::io::{self, Write};
@@ -240,7 +240,8 @@ fn print(out: &mut impl Write, found: &Forecast) -> io::Result<()> {
         ]);
     }
     writeln!(out, "{answers}\n")?;
-    for note in found.now_is.iter().cloned().chain(found.doubts_said()) {
+    let notes = found.premise.iter().chain(&found.now_is).cloned();
+    for note in notes.chain(found.doubts_said()) {
         writeln!(out, "{}\n", wrapped(&note, "", ""))?;
     }
     let mut comes: Vec<&Answer> = found.answers.iter().collect();
@@ -249,61 +250,67 @@ fn print(out: &mut impl Write, found: &Forecast) -> io::Result<()> {
     for answer in comes {
         writeln!(out, "{}", wrapped(&answer.sentence, "", ""))?;
     }
-    if let Some(place) = found.first_crossed() {
-        why(out, found, place, "What drives it", &found.drivers)?;
-        why(out, found, place, "What would help", &found.helps)?;
-    }
+    under_other_conditions(out, found)?;
     if !found.held_out.is_empty() {
         held_out(out, found)?;
     }
     Ok(())
 }
 
-fn why(
+/// Columns of a table of lives under other conditions: more would be wider than a terminal.
+const MOST_LIMITS: usize = 4;
+/// And so wide it is at most.
+const WIDTH: u16 = 80;
+
+/// What lives under other conditions say, of every limit that some of the lives cross.
+fn under_other_conditions(out: &mut impl Write, found: &Forecast) -> io::Result<()> {
+    let open = found.open_limits();
+    if open.is_empty() || found.drivers.is_empty() && found.helps.is_empty() {
+        return Ok(());
+    }
+    let lead = format!(
+        "Median days under other conditions; in brackets the value on day {}, where most lives do not cross the limit:",
+        found.horizon_days
+    );
+    writeln!(out, "\n{}", wrapped(&lead, "", ""))?;
+    variants(out, found, "What drives it", &found.drivers, &open)?;
+    variants(out, found, "What would help", &found.helps, &open)
+}
+
+fn variants(
     out: &mut impl Write,
     found: &Forecast,
-    place: usize,
     title: &str,
     variants: &[Variant],
+    open: &[usize],
 ) -> io::Result<()> {
     if variants.is_empty() {
         return Ok(());
     }
-    let horizon = found.horizon_days;
-    let base = &found.answers[place];
-    writeln!(out, "\n{title}: {}\n", base.limit.text)?;
-    let last = format!("on day {horizon}");
-    let mut rows = table(&["", "median", "90 % of lives", "days won", &last]);
-    rows.add_row([
-        "as it is".to_owned(),
-        base.median_shown(horizon),
-        base.interval_shown(horizon),
-        String::new(),
-        base.end_shown(),
-    ]);
-    for variant in variants {
-        let answer = &variant.answers[place];
-        rows.add_row([
-            variant.name.clone(),
-            answer.median_shown(horizon),
-            answer.interval_shown(horizon),
-            won(base, answer, horizon),
-            answer.end_shown(),
-        ]);
+    writeln!(out, "\n{title}")?;
+    for places in open.chunks(MOST_LIMITS) {
+        let mut header = vec![""];
+        header.extend(
+            places
+                .iter()
+                .map(|&place| found.answers[place].limit.text.as_str()),
+        );
+        let mut rows = table(&header);
+        rows.set_width(rows.width().unwrap_or(WIDTH).min(WIDTH));
+        keep_whole(&mut rows, 0);
+        let mut add = |name: &str, answers: &[Answer]| {
+            let cells = places
+                .iter()
+                .map(|&place| answers[place].median_and_end_shown(found.horizon_days));
+            rows.add_row(std::iter::once(name.to_owned()).chain(cells));
+        };
+        add("as it is", &found.answers);
+        for variant in variants {
+            add(&variant.name, &variant.answers);
+        }
+        writeln!(out, "\n{rows}")?;
     }
-    writeln!(out, "{rows}")
-}
-
-/// Days by which the median is later.
-fn won(base: &Answer, other: &Answer, horizon: u64) -> String {
-    let signed = |day: u64| i64::try_from(day).unwrap_or(i64::MAX);
-    match (base.median_day, other.median_day) {
-        _ if other.already || other.now.is_none() => "-".to_owned(),
-        (Some(base), Some(other)) => format!("{:+}", signed(other) - signed(base)),
-        (Some(base), None) => format!("> {:+}", signed(horizon) - signed(base)),
-        (None, Some(other)) => format!("< {:+}", signed(other) - signed(horizon)),
-        (None, None) => "-".to_owned(),
-    }
+    Ok(())
 }
 
 fn held_out(out: &mut impl Write, found: &Forecast) -> io::Result<()> {

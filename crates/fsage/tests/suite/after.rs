@@ -184,6 +184,37 @@ fn read_times(folder: &Path) -> Vec<Value> {
 
 /// The pages of a file system that was never treated lie on flash as the life of its run put them, and a treatment goes
 /// on with that device.
+/// A file of 1 MiB comes each day and stays: 28 days later as much is in use as on the last day, and not as on the mean
+/// one, when it was half of that.
+#[test]
+fn what_lives_on_is_as_full_as_it_was() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let mut text = String::from("@0 mkdir 1\n");
+    for day in 0..28 {
+        let (file, t) = (10 * day + 1, day * 86_400);
+        for n in 0..4 {
+            let _ = writeln!(text, "@{} create {} 1 1048576", t + 100 + n, file + n);
+        }
+        for n in 1..4 {
+            let _ = writeln!(text, "@{} delete {}", t + 50_000 + n, file + n);
+        }
+        let _ = writeln!(text, "@{} day {day}", t + 80_000);
+    }
+    fs::write(at.join("w.ops"), text).expect("a workload");
+    let json = compared(
+        at,
+        "--on ext4:size=64M --no-bench --after defrag:file --after-again",
+    );
+    let outcome = &json["after"][0];
+    let full = |lived_on| {
+        let stage = stage(outcome, None, lived_on);
+        stage["file_bytes"].as_f64().expect("bytes") / f64::from(1 << 20)
+    };
+    assert!((full(false) - 28.0).abs() < 0.1, "{outcome:#}");
+    assert!((full(true) - 28.0).abs() <= 1.0, "{outcome:#}");
+}
+
 #[test]
 fn on_flash_a_treatment_goes_on_with_the_device_that_was_lived_on() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -123,6 +123,23 @@ fn what_was_held_out_is_compared_and_causes_are_lived() {
     for line in shown.lines() {
         assert!(line.chars().count() <= 100, "{line}");
     }
+    // Every limit that is crossed has a column, what comes first on the left, in 80 columns.
+    let shown = fsage(
+        at,
+        &format!("forecast {args} --limit used=0.5 --limit layout=0.1"),
+        0,
+    );
+    let (_, others) = shown.split_once("What would help").expect("helps");
+    let titles: String = others.lines().take(5).collect();
+    let columns = ["used", "free"].map(|word| titles.find(word).expect("a column"));
+    assert!(
+        columns[0] < columns[1] && !titles.contains("layout"),
+        "{shown}"
+    );
+    assert!(others.contains("10 % more space"), "{shown}");
+    for line in others.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
 }
 
 #[test]
@@ -186,6 +203,17 @@ fn nights_are_carried_on_from_where_the_last_one_left_every_file() {
     let args = "nights --years 0.1 --lives 19 --no-why --limit live_bytes>30000000";
     let replayed = json(at, &format!("{args} --on ext4:size=256M"));
     let begun = json(at, &format!("{args} --on ext4:from=last.parquet"));
+    let doubted = |found: &Json| {
+        found["doubts"]
+            .to_string()
+            .contains("files that came and went")
+    };
+    assert!(doubted(&replayed) && doubted(&begun), "{replayed:#}");
+    let whole = json(
+        at,
+        "w.ops --on ext4:size=256M --years 0.1 --lives 19 --no-why --limit live_bytes>30000000",
+    );
+    assert!(!doubted(&whole) && whole["premise"].is_null());
     // 20 MiB stay and 3 come and go. The past is not lived again, and its files are deleted all the same.
     for found in [&replayed, &begun] {
         let answer = &found["answers"][0];
@@ -300,6 +328,13 @@ fn a_preset_is_looked_ahead_for_as_long_as_it_lives() {
     let found = json(at, args);
     assert_eq!(found["horizon_days"], 15);
     assert_eq!(found["observed"]["days"], 15);
+    // The curve of the preset ends at 0.78 of the space.
+    let premise = found["premise"].as_str().expect("a premise");
+    assert!(
+        premise.contains("preset mail-spool, not yours"),
+        "{premise}"
+    );
+    assert!(premise.contains("78 % after day 15"), "{premise}");
     let bytes = found["target_bytes"].as_u64().expect("a size");
     assert!((60 * MIB..=68 * MIB).contains(&bytes), "{bytes}");
     fs::write(at.join("w.ops"), steady(2)).expect("a workload");

@@ -9,7 +9,7 @@ mod clock;
 mod consequences;
 mod decayed;
 mod options;
-mod premise;
+pub(crate) mod premise;
 mod together;
 mod warnings;
 mod why;

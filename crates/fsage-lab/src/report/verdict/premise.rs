@@ -29,17 +29,28 @@ fn scaled(generator: &str) -> Option<String> {
     (now != own.capacity_bytes).then(|| format!(", here on {}", human(now)))
 }
 
+/// The preset that made a workload, by what its header says, and what that assumes.
+pub(crate) fn of_preset(generator: &str) -> Option<(String, String)> {
+    let made: MadeBy = serde_json::from_str(generator).ok()?;
+    let profile = made.profile?;
+    let summary = Preset::named(&profile)?.summary;
+    let assumed = format!("{summary}{}", scaled(generator).unwrap_or_default());
+    Some((profile, assumed))
+}
+
 /// That the verdict is one of the preset's life, and what that is, or of a trace that was repeated to the byte; none of
 /// other workloads.
 pub fn sentence(group: &Group) -> Option<Finding> {
     let generator = group.workload.as_ref()?.generator.as_deref()?;
     let made: MadeBy = serde_json::from_str(generator).ok()?;
     let text = match (made.profile, made.repeat) {
-        (Some(profile), _) => format!(
-            "Holds for the preset {profile}: {}{}. `fsage generate profile --show {profile}` has all that it assumes.",
-            Preset::named(&profile)?.summary,
-            scaled(generator).unwrap_or_default()
-        ),
+        (Some(_), _) => {
+            let (profile, assumed) = of_preset(generator)?;
+            format!(
+                "Holds for the preset {profile}: {assumed}. `fsage generate profile --show {profile}` has all that it \
+                 assumes."
+            )
+        }
         (None, Some(rounds @ 2..)) if made.vary_percent.is_none() => format!(
             "Holds for {rounds} rounds that are alike to the byte: each fits where an older one was, so that both the \
              loss and the order of targets may be other where sizes vary. `fsage generate ... --repeat {rounds} --vary \
