@@ -118,8 +118,8 @@ fn of_another(outcome: &Outcome) -> Option<String> {
         (full - later).abs() >= AS_FULL || large >= LARGER * small || small >= LARGER * large;
     is_other.then(|| {
         format!(
-            "{}, {} more: it was {} full with {} of {} in the mean, and is {} full with {} of {}; what is left of a gain \
-             is what is left of it there.",
+            "{}, {} more: it was {} full with {} of {} in the mean, and is {} full with {} of {}: what is left of a \
+             gain then was measured on these files, and not on those before.",
             outcome.target,
             counted(outcome.days_more, "day"),
             percent(full),
@@ -517,7 +517,7 @@ mod tests {
         assert!(
             said[0].starts_with(
                 "ext4, 60 days more: it was 83 % full with 100 files of 64 KiB in the mean, and is 50 % full with 50 of \
-                 128 KiB; what is left of a gain"
+                 128 KiB: what is left of a gain"
             ),
             "{said:?}"
         );
