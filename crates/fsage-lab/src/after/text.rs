@@ -516,8 +516,8 @@ mod tests {
         assert_eq!(said.len(), 1, "{said:?}");
         assert!(
             said[0].starts_with(
-                "ext4, 60 days more: it was 83 % full with 100 files of 64 KiB in the mean, and is 50 % full with 50 of \
-                 128 KiB: what is left of a gain"
+                "ext4, 60 days more: it was 83 % full with 100 files of 64 KiB in the mean, and is 50 % full with \
+                 50 of 128 KiB: what is left of a gain"
             ),
             "{said:?}"
         );

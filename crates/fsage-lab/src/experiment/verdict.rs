@@ -15,7 +15,8 @@ use std::io::{self, Write};
 use std::path::Path;
 
 /// What one life cannot say, and what can.
-const ONE_LIFE: &str = "This is one life; of a preset `--seeds 5` lives five, and gives ratios 95 % intervals over them.";
+const ONE_LIFE: &str = "This is one life; of a preset `--seeds 5` lives five, and gives ratios 95 % intervals \
+                        over them.";
 
 /// A target of a run, from the first day to the benchmarks.
 #[derive(Clone, Debug, Default, Serialize)]

@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 /// Days of a chart, at most; of more every second, third, ... is shown.
 const MOST_POINTS: usize = 400;
 /// What stands in tables of lives under other conditions.
-const VARIANTS: &str = "The median day on which each limit is crossed; in brackets the value on the last day, where most \
-                        lives do not get there.";
+const VARIANTS: &str = "The median day on which each limit is crossed; in brackets the value on the last day, where \
+                        most lives do not get there.";
 /// A limit that is crossed sooner is bad news.
 const SOON_DAYS: u64 = 90;
 

@@ -126,7 +126,7 @@ fn what_was_held_out_is_compared_and_causes_are_lived() {
     // Every limit that is crossed has a column, what comes first on the left, in 80 columns.
     let shown = fsage(
         at,
-        &format!("forecast {args} --limit used=0.75 --limit layout=0.1"),
+        &format!("-q forecast {args} --limit used=0.75 --limit layout=0.1"),
         0,
     );
     let (_, others) = shown.split_once("What would help").expect("helps");
