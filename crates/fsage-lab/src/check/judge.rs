@@ -60,6 +60,12 @@ fn metric(verdict: &mut Verdict, rule: &Rule, column: &str, when: When, pair: &P
     };
     verdict.checked = points.len();
     verdict.found = said(&points);
+    let beyond = rule.bounds.iter().flat_map(|bound| {
+        let of =
+            |point: &Point<'_>| bound.excess(point.value, point.baseline.unwrap_or(point.value));
+        points.iter().map(of)
+    });
+    verdict.excess = beyond.reduce(f64::max);
     for bound in &rule.bounds {
         let headroom = headroom(column, bound, &points).filter(|_| !pair.new.is_snapshots());
         verdict.found.extend(headroom.iter().map(String::as_str));

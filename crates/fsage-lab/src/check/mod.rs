@@ -52,11 +52,16 @@ pub fn check(run: &Path, rules: &Rules, baseline: Option<&Path>) -> crate::Resul
 
     let mut verdicts = Vec::new();
     for pair in &pairs {
+        let before = verdicts.len();
         verdicts.extend(always(rules, pair, old.is_some()));
         let cells = over_seeds::cells(pair, &pairs);
         let asked = rules.list.iter();
         let asked = asked.filter(|rule| !rule.is_over(cells) && rule.is_about(pair.new));
         verdicts.extend(asked.filter_map(|rule| judge(rule, pair)));
+        let lives = over_seeds::lives(pair, &pairs);
+        for verdict in &mut verdicts[before..] {
+            verdict.lives.clone_from(&lives);
+        }
     }
     verdicts.extend(over_seeds::verdicts(&rules.list, &pairs));
     if let (Some(old), false) = (&old, rules.allow.missing_targets) {
@@ -113,6 +118,7 @@ fn always(rules: &Rules, pair: &Pair<'_>, compares: bool) -> Vec<Verdict> {
         let mut verdict = Verdict::new(name, new);
         verdict.checked = new.days.len();
         verdict.found = counted(count, "operation");
+        verdict.excess = Some(count as f64);
         if count > most {
             verdict.fail(format!(
                 "{} skipped; [allow] {name} = {most}",

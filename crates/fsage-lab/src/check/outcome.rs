@@ -38,6 +38,31 @@ pub struct Verdict {
     pub failures: Vec<Failure>,
     /// What the lives leave open.
     pub open: Vec<Open>,
+    /// The lives that its cell is one of; none of a run, and where the rule is over all of them.
+    #[serde(skip)]
+    pub lives: Option<Lives>,
+    /// How far its worst value lies beyond the nearest limit, below 0 where it holds; none where it has no such value.
+    #[serde(skip)]
+    pub excess: Option<f64>,
+}
+
+/// Cells of an experiment that differ in seed and repetition alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lives {
+    /// The workload, and how many lives and runs of it there are.
+    pub name: String,
+    /// Cells in all.
+    pub cells: usize,
+    /// What one is called, of several.
+    pub word: &'static str,
+}
+
+/// What is said of a rule on a target, or on all of its lives.
+struct Line<'a> {
+    ended: Ended,
+    of: String,
+    rule: &'a str,
+    reason: String,
 }
 
 /// A limit of which lives do not say whether it is kept: the interval of their mean has it inside.
@@ -111,7 +136,40 @@ impl Verdict {
             found: String::new(),
             failures: Vec::new(),
             open: Vec::new(),
+            lives: None,
+            excess: None,
         }
+    }
+
+    /// Whether it is the same rule on another life of the same target, and holds as well.
+    fn holds_like(&self, other: &Verdict) -> bool {
+        let is_alike = |a: &Verdict, b: &Verdict| {
+            (&a.rule, &a.target, &a.lives) == (&b.rule, &b.target, &b.lives)
+        };
+        self.lives.is_some() && is_alike(self, other) && other.ended() == Ended::Ok
+    }
+
+    /// What a rule found that holds in several lives, of which this is one.
+    fn of_lives(&self, lives: &Lives, all: &[&Verdict]) -> String {
+        let lives_in = match all.len() {
+            held if held == lives.cells => format!("in all {} {}", lives.cells, lives.word),
+            held => format!("in {held} of {} {}", lives.cells, lives.word),
+        };
+        if all.iter().all(|other| other.found == self.found) {
+            return format!("{}, {lives_in}", self.found);
+        }
+        let excess = |verdict: &Verdict| verdict.excess.unwrap_or(f64::NEG_INFINITY);
+        let by_excess = |a: &&Verdict, b: &&Verdict| excess(a).total_cmp(&excess(b));
+        let worst = all.iter().copied().rev().max_by(by_excess).unwrap_or(self);
+        let is_alike = |other: &&Verdict| excess(other).total_cmp(&excess(worst)).is_eq();
+        let is = if all.iter().all(is_alike) {
+            "as"
+        } else {
+            "the worst is"
+        };
+        let cell = worst.cell.as_deref().unwrap_or_default();
+        let seed = cell.split_once(", ").map_or(cell, |(_, seed)| seed);
+        format!("{lives_in}; {is} {seed}: {}", worst.found)
     }
 
     fn ended(&self) -> Ended {
@@ -139,17 +197,23 @@ impl Verdict {
         });
     }
 
-    fn markdown_row(&self, found: &str, out: &mut impl Write) -> io::Result<()> {
-        let mark = self.ended().mark();
-        let [target, rule, found] = [&self.of(), &self.rule, found].map(in_markdown);
-        writeln!(out, "| {mark} | {target} | {rule} | {found} |")
+    fn of(&self) -> String {
+        self.named(self.cell.as_deref())
     }
 
-    fn of(&self) -> String {
-        match &self.cell {
+    fn named(&self, cell: Option<&str>) -> String {
+        match cell {
             Some(cell) => format!("{} ({cell})", self.target),
             None => self.target.clone(),
         }
+    }
+}
+
+impl Line<'_> {
+    fn markdown_row(&self, out: &mut impl Write) -> io::Result<()> {
+        let mark = self.ended.mark();
+        let [target, rule, found] = [&self.of, self.rule, &self.reason].map(in_markdown);
+        writeln!(out, "| {mark} | {target} | {rule} | {found} |")
     }
 }
 
@@ -208,6 +272,35 @@ impl Outcome {
         )
     }
 
+    /// What people are told, in the order of the verdicts: of a rule that holds in several lives of a target one line.
+    fn lines(&self) -> Vec<Line<'_>> {
+        let mut lines = Vec::new();
+        for (at, verdict) in self.verdicts.iter().enumerate() {
+            let ended = verdict.ended();
+            let line = |of: String, reason: String| Line {
+                ended,
+                of,
+                rule: &verdict.rule,
+                reason,
+            };
+            let holds_like = |other: &&Verdict| verdict.holds_like(other);
+            let alike: Vec<&Verdict> = self.verdicts.iter().filter(holds_like).collect();
+            match &verdict.lives {
+                Some(lives) if ended == Ended::Ok && alike.len() > 1 => {
+                    if !self.verdicts[..at].iter().any(|other| holds_like(&other)) {
+                        let of = verdict.named(Some(&lives.name));
+                        lines.push(line(of, verdict.of_lives(lives, &alike)));
+                    }
+                }
+                _ => {
+                    let reasons = verdict.reasons().into_iter();
+                    lines.extend(reasons.map(|reason| line(verdict.of(), reason.to_owned())));
+                }
+            }
+        }
+        lines
+    }
+
     /// For people: the targets with what holds and what does not.
     ///
     /// # Errors
@@ -221,32 +314,33 @@ impl Outcome {
     /// # Errors
     /// `out` fails.
     pub fn print_failures(&self, out: &mut impl Write) -> io::Result<()> {
-        let is_told = |verdict: &Verdict| verdict.ended() != Ended::Ok;
-        if self.verdicts.iter().any(is_told) {
-            self.print_those(out, is_told)?;
+        if self
+            .verdicts
+            .iter()
+            .any(|verdict| verdict.ended() != Ended::Ok)
+        {
+            self.print_those(out, |ended| ended != Ended::Ok)?;
         }
         Ok(())
     }
 
-    fn print_those(
-        &self,
-        out: &mut impl Write,
-        is_told: impl Fn(&Verdict) -> bool,
-    ) -> io::Result<()> {
-        for of_target in self.verdicts.chunk_by(|a, b| a.of() == b.of()) {
-            if !of_target.iter().any(&is_told) {
-                continue;
+    fn print_those(&self, out: &mut impl Write, is_told: impl Fn(Ended) -> bool) -> io::Result<()> {
+        let mut targets: Vec<(String, Vec<Line<'_>>)> = Vec::new();
+        for line in self.lines().into_iter().filter(|line| is_told(line.ended)) {
+            match targets.iter_mut().find(|(of, _)| *of == line.of) {
+                Some((_, lines)) => lines.push(line),
+                None => targets.push((line.of.clone(), vec![line])),
             }
-            writeln!(out, "{}", of_target[0].of())?;
-            for verdict in of_target.iter().filter(|verdict| is_told(verdict)) {
-                let ended = match verdict.ended() {
+        }
+        for (of, lines) in targets {
+            writeln!(out, "{of}")?;
+            for line in lines {
+                let ended = match line.ended {
                     Ended::Failed => "FAIL",
                     Ended::Open => "open",
                     Ended::Ok => "ok  ",
                 };
-                for reason in verdict.reasons() {
-                    writeln!(out, "  {ended}  {}: {reason}", verdict.rule)?;
-                }
+                writeln!(out, "  {ended}  {}: {}", line.rule, line.reason)?;
             }
         }
         writeln!(out, "{}.", self.sentence())
@@ -267,11 +361,11 @@ impl Outcome {
         let run = in_markdown(&self.run);
         writeln!(out, "### {mark} fsage check {run}: {}\n", self.sentence())?;
         writeln!(out, "| | target | check | found |\n|---|---|---|---|")?;
+        let lines = self.lines();
         for ended in [Ended::Failed, Ended::Open, Ended::Ok] {
-            for verdict in self.that(ended) {
-                for reason in verdict.reasons() {
-                    verdict.markdown_row(reason, out)?;
-                }
+            let so = lines.iter().filter(|line| line.ended == ended);
+            for line in so {
+                line.markdown_row(out)?;
             }
         }
         Ok(())
@@ -341,6 +435,55 @@ mod tests {
     use super::super::rules::BoundKind;
     use super::*;
 
+    /// By hand: `score` holds in both lives, worse in that of seed 2, and `room` in one of them.
+    #[test]
+    fn a_rule_that_holds_in_several_lives_is_one_line() {
+        let verdict = |rule: &str, seed: u32, found: &str, excess: f64, fails: bool| Verdict {
+            rule: rule.to_owned(),
+            target: "ext4".to_owned(),
+            cell: Some(format!("mail, seed {seed}")),
+            checked: 1,
+            found: found.to_owned(),
+            failures: fails.then(Failure::default).into_iter().collect(),
+            open: Vec::new(),
+            lives: Some(Lives {
+                name: "mail, 3 lives".to_owned(),
+                cells: 3,
+                word: "lives",
+            }),
+            excess: Some(excess),
+        };
+        let mut verdicts = Vec::new();
+        for (seed, found, excess) in [(1, "0.9", -0.2), (2, "0.8", -0.1), (3, "0.85", -0.15)] {
+            verdicts.push(verdict("days", seed, "2 days", -1.0, false));
+            verdicts.push(verdict("score", seed, found, excess, false));
+            verdicts.push(verdict("room", seed, "many", -1.0, seed == 2));
+            verdicts.push(verdict("free", seed, "much", -1.0, seed != 2));
+        }
+        let outcome = Outcome {
+            run: "run".to_owned(),
+            baseline: None,
+            rules: "rules.toml".to_owned(),
+            passed: false,
+            verdicts,
+        };
+        let mut text = Vec::new();
+        outcome.print(&mut text).expect("memory takes it");
+        let expected = "ext4 (mail, 3 lives)\n  ok    days: 2 days, in all 3 lives\n  \
+                        ok    score: in all 3 lives; the worst is seed 2: 0.8\n  \
+                        ok    room: many, in 2 of 3 lives\n\
+                        ext4 (mail, seed 1)\n  FAIL  free: \n\
+                        ext4 (mail, seed 2)\n  FAIL  room: \n  ok    free: much\n\
+                        ext4 (mail, seed 3)\n  FAIL  free: \n\
+                        3 of 12 checks failed.\n";
+        assert_eq!(String::from_utf8_lossy(&text), expected);
+        let mut table = Vec::new();
+        outcome.markdown(&mut table).expect("memory takes it");
+        let table = String::from_utf8_lossy(&table);
+        let rows = table.lines().filter(|line| line.starts_with("| ✅"));
+        assert_eq!(rows.count(), 4, "{table}");
+    }
+
     /// The common form: testsuites, testsuite, testcase, failure; what XML cannot hold is left out, and nothing of a
     /// name becomes markup.
     #[test]
@@ -360,6 +503,8 @@ mod tests {
                 })
                 .collect(),
             open: Vec::new(),
+            lives: None,
+            excess: None,
         };
         let mut unsure = verdict("unsure", &[]);
         unsure.open.push(Open {

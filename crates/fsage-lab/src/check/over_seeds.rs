@@ -2,7 +2,7 @@
 //! life counts once.
 
 use super::judge::{Pair, excess, not_measured, points};
-use super::outcome::{Failure, Open, Verdict};
+use super::outcome::{Failure, Lives, Open, Verdict};
 use super::results::TargetResults;
 use super::rules::{Bound, Noise, Rule, Subject};
 use super::{counted, number};
@@ -36,14 +36,31 @@ pub fn verdicts(rules: &[Rule], pairs: &[Pair<'_>]) -> Vec<Verdict> {
 
 /// How many cells of an experiment differ from this one in seed and repetition alone, itself included.
 pub fn cells(pair: &Pair<'_>, pairs: &[Pair<'_>]) -> usize {
-    if pair.new.life.is_none() {
-        return 1;
-    }
+    alike(pair, pairs).len().max(1)
+}
+
+/// These cells by name, where there are several.
+pub fn lives(pair: &Pair<'_>, pairs: &[Pair<'_>]) -> Option<Lives> {
+    let group = alike(pair, pairs);
+    let lives: HashSet<Life> = group.iter().map(|pair| life_of(pair.new)).collect();
+    (group.len() > 1).then(|| Lives {
+        name: group_name(&group),
+        cells: group.len(),
+        word: if lives.len() == group.len() {
+            "lives"
+        } else {
+            "runs"
+        },
+    })
+}
+
+fn alike<'a, 'b>(pair: &Pair<'_>, pairs: &'b [Pair<'a>]) -> Vec<&'b Pair<'a>> {
     let of = pair.new;
-    let alike = pairs.iter().map(|pair| pair.new);
-    alike
-        .filter(|new| new.life == of.life && new.spec == of.spec)
-        .count()
+    let is_alike = |new: &TargetResults| new.life == of.life && new.spec == of.spec;
+    let pairs = pairs
+        .iter()
+        .filter(|pair| of.life.is_some() && is_alike(pair.new));
+    pairs.collect()
 }
 
 /// What a rule looks at in one life, and the same of the baseline's.

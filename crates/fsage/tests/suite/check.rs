@@ -556,9 +556,23 @@ fn every_cell_of_an_experiment_is_checked() {
     let over = "[[rule]]\nmetric = 'files'\nover = 'seeds'\nmax = 0\nmax_rise = 0\n";
     rules(&at, over);
     let text = fsage(&at, "check exp --rules rules.toml --baseline exp", 1);
-    let failed = "ffs:preset=tiny (w, 2 lives)\n  FAIL  files, last day: mean 1 (1 to 1), baseline 1, change 0 (0 to \
-                  0); max = 0";
-    assert!(text.contains(failed), "{text}");
+    let failed =
+        "\n  FAIL  files, last day: mean 1 (1 to 1), baseline 1, change 0 (0 to 0); max = 0";
+    assert!(
+        text.contains("ffs:preset=tiny (w, 2 lives)\n  ok    complete: 1 day, in all 2 lives\n"),
+        "{text}"
+    );
+    assert!(text.contains(failed) && !text.contains("seed 1"), "{text}");
+    // Programs have every life.
+    let json = fsage(
+        &at,
+        "check exp --rules rules.toml --baseline exp --format json",
+        1,
+    );
+    assert!(
+        json.contains("w, seed 1") && json.contains("w, seed 2"),
+        "{json}"
+    );
     rules(
         &at,
         &format!("other_kernel = true\n{}", over.replace("max = 0\n", "")),
@@ -624,7 +638,8 @@ fn rules_that_come_with_fsage_go_by_the_mean_of_several_lives() {
         (text, pieces)
     };
     let (text, pieces) = said("lives");
-    assert!(text.contains("\nffs (home-1996, 3 lives)\n"), "{text}");
+    assert!(text.starts_with("ffs (home-1996, 3 lives)\n"), "{text}");
+    assert!(!text.contains("(home-1996, seed"), "{text}");
     assert!(
         pieces.len() == 1 && pieces[0].contains("last day: mean "),
         "{text}"
