@@ -260,6 +260,24 @@ pub struct OneTarget {
 }
 
 impl OneTarget {
+    /// Where the layout at the end of `RUN/TARGET` lies, or of `RUN` with a single target; none of what is no run.
+    ///
+    /// # Errors
+    /// The run is not complete; there is no such target, or there are several.
+    pub fn layout(path: &Path) -> crate::Result<Option<PathBuf>> {
+        let last = path.join("final.parquet");
+        if last.is_file() {
+            return Ok(Some(last));
+        }
+        let is_target = path.parent().is_some_and(Manifest::is_run) && !path.is_file();
+        if !is_target && !Manifest::is_run(path) {
+            return Ok(None);
+        }
+        let target = OneTarget::find(path, |_| true)?;
+        let folder = target.run.join(&target.facts.folder);
+        Ok(Some(folder.join("final.parquet")))
+    }
+
     /// The target of `RUN/TARGET`, where the kind alone does for the only one of it; of `RUN` the only one that fits.
     ///
     /// # Errors

@@ -173,7 +173,9 @@ fn kernel(params: &Params) -> Result<String, ParamError> {
         return refuse(
             "from",
             None,
-            "a fresh file system, to make the same one by `mkfs`",
+            "a model that begins fresh: the kernel's ext4 is made by `mkfs` for this, and the image is not copied. \
+             Leave from= out, and give the model what the image has (size=, bsize=, bytes_per_inode=), as in `fsage \
+             verify-model ext4:size=1G WORKLOAD`",
         );
     }
     if !params.superuser {

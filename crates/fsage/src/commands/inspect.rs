@@ -15,6 +15,7 @@ use fsage_data::snapshot::INODES;
 use fsage_data::{is_parquet, table};
 use fsage_lab::cffs_image;
 use fsage_lab::history;
+use fsage_lab::run_folder::OneTarget;
 use fsage_lab::workload::is_there;
 use fsage_real::loop_image::Kind;
 use std::collections::BTreeMap;
@@ -32,8 +33,8 @@ pub struct Args {
     /// or CSV), a table of a run, or an unmounted image of ext2, ext3, ext4, XFS or C-FFS; `-` is text from standard
     /// input.
     file: PathBuf,
-    /// Of a snapshot or an image, print the extents of every regular file: inode, directory, bytes, and
-    /// logical:physical:length in blocks.
+    /// Of a snapshot, an image or RUN/TARGET, print the extents of every regular file: inode, directory, bytes, and
+    /// logical:physical:length in blocks. RUN does where it has one target.
     #[arg(long, conflicts_with = "json")]
     extents: bool,
     /// Of a snapshot or an image, print what lies in these blocks: files, pointers, free space.
@@ -79,7 +80,8 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         return image::collected(file, args.extents, args.json, ui);
     }
     if args.extents {
-        return snapshot::extents(file, args.snap_id);
+        let last = OneTarget::layout(file)?;
+        return snapshot::extents(last.as_deref().unwrap_or(file), args.snap_id);
     }
     if file.is_dir() {
         return snapshot::folder(file, args.json, ui);
@@ -113,14 +115,13 @@ fn with_layout(
     if file.is_file() && Kind::of_image(file).is_ok_and(|kind| kind.is_some()) {
         return use_it(&image::layout(file, ui)?);
     }
-    let last = file.join("final.parquet");
-    let file = if last.is_file() { &last } else { file };
-    use_it(&snapshot::open(file, snap_id)?)
+    let last = OneTarget::layout(file)?;
+    use_it(&snapshot::open(last.as_deref().unwrap_or(file), snap_id)?)
 }
 
-/// Paths of inodes of RUN/TARGET, where they can be found; nothing of any other file.
+/// Paths of inodes of a target of a run, where they can be found; nothing of any other file.
 fn paths(of: &Path, inodes: &[u64], ui: Ui) -> anyhow::Result<BTreeMap<u64, String>> {
-    if !of.join("final.parquet").is_file() {
+    if OneTarget::layout(of)?.is_none() {
         return Ok(BTreeMap::new());
     }
     match history::paths(of, inodes, &ui) {

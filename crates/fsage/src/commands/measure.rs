@@ -9,7 +9,7 @@ use fsage_core::names::unescape;
 use fsage_core::{FileView, Layout};
 use fsage_lab::days::DayRow;
 use fsage_lab::measure::{self, MeasuredRun};
-use fsage_lab::run_folder::{Manifest, State};
+use fsage_lab::run_folder::{Manifest, OneTarget, State};
 use fsage_metrics::DirectoryStatistics;
 use fsage_metrics::directory_statistics::INODES_PER_BLOCK;
 use serde::Serialize;
@@ -33,7 +33,7 @@ pub struct Args {
     #[arg(long, value_name = "N")]
     snap_id: Option<u32>,
     /// Statistics of directories instead: sizes of files, entries and their inode blocks, and how files follow each
-    /// other on disk in several orders of the entries. Of a run, give RUN/TARGET.
+    /// other on disk in several orders of the entries. Of a run with several targets, give RUN/TARGET.
     #[arg(long)]
     directories: bool,
     /// With --directories: inodes of an inode block.
@@ -66,24 +66,16 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
                 args.path.display()
             );
         }
+        if args.directories
+            && let Some(last) = OneTarget::layout(&args.path)?
+        {
+            let name = args.path.to_string_lossy();
+            return measure_layout(args, &measure::snapshot(&last, None)?, &name, &mut |_| None);
+        }
         if Manifest::is_run(&args.path) {
-            if args.directories {
-                bail!(
-                    "--directories is for a snapshot, a directory or an image, and {} is a run: give \
-                     RUN/TARGET",
-                    args.path.display()
-                );
-            }
             return measure_run(&args.path, None, args.json, ui);
         }
         if let Some(run) = args.path.parent().filter(|above| Manifest::is_run(above)) {
-            if args.directories {
-                let last = args.path.join("final.parquet");
-                let name = args.path.to_string_lossy();
-                return measure_layout(args, &measure::snapshot(&last, None)?, &name, &mut |_| {
-                    None
-                });
-            }
             return measure_run(run, args.path.file_name(), args.json, ui);
         }
         return measure_path(args, ui);

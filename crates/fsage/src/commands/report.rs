@@ -3,8 +3,9 @@
 use crate::summary;
 use crate::ui::{self, Ui};
 use anyhow::bail;
-use fsage_lab::report;
+use fsage_lab::{cffs_image, report};
 use fsage_papers::Papers;
+use fsage_real::loop_image::Kind;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -83,8 +84,21 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Whether a file is an image with a file system.
+fn holds_file_system(path: &Path) -> anyhow::Result<bool> {
+    Ok(Kind::of_image(path)?.is_some() || cffs_image::is_image(path)?)
+}
+
 fn of_a_file(path: &Path) -> anyhow::Result<PathBuf> {
     if path.is_file() {
+        if holds_file_system(path)? {
+            let path = path.display();
+            bail!(
+                "{path}: an image of a file system, of which no run tells how it aged; `fsage measure {path}` has its \
+                 layout, `fsage inspect {path} --worst` and `--groups` its files and groups, and `fsage age WORKLOAD \
+                 --on ext4:from={path} -o RUN` ages an ext4 on"
+            );
+        }
         bail!(
             "{}: a file, and no snapshot; name the folder of a run, which `fsage age ... -o RUN` makes",
             path.display()

@@ -6,11 +6,11 @@ use crate::ui::{self, Ui, go_on};
 use anyhow::bail;
 use fsage_core::{Extent, FileKind, FileView, Layout};
 use fsage_lab::measure;
-use fsage_lab::run_folder::{Manifest, OneTarget};
+use fsage_lab::run_folder::OneTarget;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// How many are named without `--list`.
 const EXAMPLES: usize = 5;
@@ -145,13 +145,7 @@ fn path_of(file: &FileView<'_>) -> String {
 
 /// A snapshot, RUN/TARGET (RUN of a single target), an image or a directory.
 fn open(path: &Path, ui: Ui) -> anyhow::Result<Box<dyn Layout>> {
-    let is_target = path.parent().is_some_and(Manifest::is_run) && path.is_dir();
-    let path: PathBuf = if is_target || Manifest::is_run(path) {
-        let target = OneTarget::find(path, |_| true)?;
-        target.run.join(&target.facts.folder).join("final.parquet")
-    } else {
-        path.to_owned()
-    };
+    let path = OneTarget::layout(path)?.unwrap_or_else(|| path.to_owned());
     if path.is_file() && fsage_data::is_parquet(&path)? {
         return Ok(Box::new(measure::snapshot(&path, None)?));
     }
