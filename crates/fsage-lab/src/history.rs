@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 mod paths;
 mod served;
 pub use paths::paths;
-pub use served::{GroupThen, Served};
+pub use served::{GroupThen, LongRuns, Served};
 
 /// Which file of a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -407,7 +407,11 @@ fn worst_day(days: &[FileDay]) -> Option<(&FileDay, usize)> {
     let before = std::iter::once(0).chain(days.iter().map(|day| day.pieces));
     let days = days.iter().zip(before);
     let days = days.filter(|(day, before)| day.pieces > *before);
-    days.max_by_key(|(day, before)| (day.pieces - before, std::cmp::Reverse(day.day)))
+    // Of a file in pieces the day that made its first one says nothing.
+    days.max_by_key(|(day, before)| {
+        let made = day.pieces - before;
+        (day.pieces > 1, made, std::cmp::Reverse(day.day))
+    })
 }
 
 impl FileDay {
@@ -451,6 +455,13 @@ mod tests {
         days[4].pieces = 400;
         assert_eq!(worst(&days), Some((4, 150)));
         assert_eq!(worst(&days[..2]), Some((1, 1)));
+        let slowly = [
+            day(0, "create", 1),
+            day(1, "append", 2),
+            day(2, "append", 3),
+        ];
+        assert_eq!(worst(&slowly), Some((1, 1)));
+        assert_eq!(worst(&slowly[..1]), Some((0, 0)));
     }
 
     fn extent(logical_bytes: u64, physical_bytes: u64, length_bytes: u64) -> Extent {

@@ -5,9 +5,9 @@
 //! requests that it caused, one a line, with tabs between fields. An operation that failed is followed by a comment
 //! that says how.
 
-use crate::microscope::{self, Microscope, WorkloadTrace};
+use crate::microscope::{self, FreeGroup, Microscope, WorkloadTrace};
 use crate::registry::AnyModel;
-use fsage_core::{Event, Layout, Op, Outcome};
+use fsage_core::{Event, Op, Outcome};
 use std::any::Any;
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -28,6 +28,11 @@ pub trait TracedAllocator: AnyModel {
 
     /// The inode that a request was for; 0 where it was for none.
     fn inode_of(served: &Self::Served) -> u64;
+
+    /// What may be taken of each group, where it searches them for runs of free blocks.
+    fn free_groups(&self) -> Vec<FreeGroup> {
+        Vec::new()
+    }
 }
 
 /// What the laboratory knows of it.
@@ -125,8 +130,8 @@ impl<F: TracedAllocator> WorkloadTrace for Trace<F> {
         self.print(line, Some("BADOP"), out)
     }
 
-    fn layout(&self) -> Option<&dyn Layout> {
-        Some(&self.fs)
+    fn free_groups(&self) -> Vec<FreeGroup> {
+        self.fs.free_groups()
     }
 
     fn finish(&mut self, out: &mut dyn Write) -> io::Result<()> {

@@ -2,7 +2,7 @@
 //! line by line.
 
 use crate::AnyModel;
-use fsage_core::{Event, Layout};
+use fsage_core::Event;
 use std::fmt;
 use std::io::{self, Write};
 use thiserror::Error;
@@ -30,6 +30,19 @@ pub enum Trace {
     Script(Box<dyn ScriptTrace>),
 }
 
+/// What an allocator may take of a group, in blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FreeGroup {
+    /// Free blocks.
+    pub free: u64,
+    /// The runs in which they lie.
+    pub runs: u64,
+    /// The longest of these.
+    pub longest: u64,
+    /// The longest power of two that lies free at a multiple of itself, where data may take it as such; else 0.
+    pub aligned: u64,
+}
+
 /// Plays a workload in the text form.
 pub trait WorkloadTrace: fmt::Debug {
     /// Applies an operation or prints a probe. `line` is the script's line as read.
@@ -44,9 +57,9 @@ pub trait WorkloadTrace: fmt::Debug {
     /// Writing to `out`.
     fn bad_line(&mut self, line: &[u8], out: &mut dyn Write) -> io::Result<()>;
 
-    /// The model as it is now, where it may be looked at.
-    fn layout(&self) -> Option<&dyn Layout> {
-        None
+    /// What the allocator may take of each group now; none of one that is not asked for its groups.
+    fn free_groups(&self) -> Vec<FreeGroup> {
+        Vec::new()
     }
 
     /// The end of the workload.

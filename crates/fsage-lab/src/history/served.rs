@@ -3,8 +3,7 @@
 use crate::aging;
 use crate::watch::Watch;
 use fsage_core::{Geometry, Op};
-use fsage_metrics::{FreeOfGroup, free_by_group};
-use fsage_models::microscope::Trace;
+use fsage_models::microscope::{FreeGroup, Trace};
 use fsage_target::{Target, TargetSpec};
 use serde::Serialize;
 use std::path::Path;
@@ -29,6 +28,8 @@ pub struct Served {
     /// The group of the first one's goal, and that of what it got where it is another one, as they were when the day
     /// began.
     pub groups: Vec<GroupThen>,
+    /// Where free runs as long as what was searched for lay when the day began; none where nothing was searched for.
+    pub long_runs: Option<LongRuns>,
     /// Requests that got a run that begins at their goal.
     pub at_goal: usize,
     /// The longest run that any of them got, in blocks.
@@ -46,6 +47,46 @@ pub struct GroupThen {
     pub runs: u64,
     /// The longest of these.
     pub longest: u64,
+    /// The longest power of two that lies free at a multiple of itself and that data may take as such, as
+    /// `CR_POWER2_ALIGNED` does; else 0.
+    pub aligned: u64,
+}
+
+/// Where free runs of a length lay that was searched for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct LongRuns {
+    /// The most blocks that a request of the day searched for.
+    pub blocks: u64,
+    /// Groups of the file system.
+    pub groups: usize,
+    /// Those with a free run of so many blocks.
+    pub have: usize,
+    /// Those whose free runs were so long on average, as `CR_GOAL_LEN_FAST` asks for.
+    pub by_mean: usize,
+    /// Those with an aligned piece of so many, as `CR_POWER2_ALIGNED` asks for; none where it is no power of two,
+    /// which that criterion leaves out.
+    pub by_aligned: Option<usize>,
+    /// The group with the longest free run, the first of several.
+    pub longest: GroupThen,
+}
+
+impl GroupThen {
+    fn of(group: usize, free: &FreeGroup) -> GroupThen {
+        GroupThen {
+            group: group as u64,
+            free: free.free,
+            runs: free.runs,
+            longest: free.longest,
+            aligned: free.aligned,
+        }
+    }
+
+    /// Whether its free runs are so long on average, in whole blocks, as mballoc has it.
+    pub fn has_mean(&self, blocks: u64) -> bool {
+        self.free
+            .checked_div(self.runs)
+            .is_some_and(|mean| mean >= blocks)
+    }
 }
 
 /// Those of an inode on a day, the first of which has the number 0; none of a model that names no criteria, and where
@@ -62,6 +103,7 @@ pub(super) fn on_day(
     let (Some(over_inode), Target::Model(model)) = (over_inode, Target::make(spec)?) else {
         return Ok(None);
     };
+    let geometry = model.geometry();
     let Some(Trace::Workload(mut trace)) = over_inode(model, inode) else {
         return Ok(None);
     };
@@ -69,8 +111,7 @@ pub(super) fn on_day(
     let (mut failed, mut then) = (None, None);
     aging::each_event(workload, "requests", ui, |event| {
         if ended == day && then.is_none() {
-            let layout = trace.layout();
-            then = layout.map(|layout| (layout.geometry(), free_by_group(layout)));
+            then = Some(trace.free_groups());
         }
         failed = failed.take().or(trace.step(event, b"", &mut lines).err());
         // The names of the columns come first, whatever day it is.
@@ -85,34 +126,54 @@ pub(super) fn on_day(
     }
     match failed {
         Some(error) => Err(error.into()),
-        None => Ok(tally(&String::from_utf8_lossy(&of_day)).map(|mut served| {
-            let then = then.map(|(geometry, free)| groups(&served, &geometry, &free));
-            served.groups = then.unwrap_or_default();
-            served
-        })),
+        None => Ok(
+            tally(&String::from_utf8_lossy(&of_day)).map(|(mut served, blocks)| {
+                let all = then.unwrap_or_default();
+                served.groups = groups(&served, &geometry, &all);
+                served.long_runs = blocks.and_then(|blocks| long_runs(blocks, &all));
+                served
+            }),
+        ),
     }
 }
 
 /// The groups of the first request, of what was free in all of them.
-fn groups(served: &Served, geometry: &Geometry, free: &[FreeOfGroup]) -> Vec<GroupThen> {
+fn groups(served: &Served, geometry: &Geometry, free: &[FreeGroup]) -> Vec<GroupThen> {
     let block_bytes = u64::from(geometry.block_bytes).max(1);
     let of = |block: u64| block * block_bytes / geometry.group_bytes.max(1);
     let mut numbers = vec![of(served.first_goal), of(served.first_block)];
     numbers.dedup();
     let groups = numbers.into_iter().filter_map(|group| {
-        let free = free.get(usize::try_from(group).ok()?)?;
-        Some(GroupThen {
-            group,
-            free: free.free_bytes / block_bytes,
-            runs: free.runs,
-            longest: free.longest_bytes / block_bytes,
-        })
+        let group = usize::try_from(group).ok()?;
+        Some(GroupThen::of(group, free.get(group)?))
     });
     groups.collect()
 }
 
-/// From the lines of a trace.
-fn tally(trace: &str) -> Option<Served> {
+/// Where runs of so many blocks were free.
+fn long_runs(blocks: u64, free: &[FreeGroup]) -> Option<LongRuns> {
+    let groups = free.iter().enumerate();
+    let groups: Vec<GroupThen> = groups.map(|(at, free)| GroupThen::of(at, free)).collect();
+    let that =
+        |suits: &dyn Fn(&GroupThen) -> bool| groups.iter().filter(|&group| suits(group)).count();
+    Some(LongRuns {
+        blocks,
+        groups: groups.len(),
+        have: that(&|group| group.longest >= blocks),
+        by_mean: that(&|group| group.has_mean(blocks)),
+        by_aligned: blocks
+            .is_power_of_two()
+            .then(|| that(&|group| group.aligned >= blocks)),
+        longest: groups
+            .iter()
+            .rev()
+            .max_by_key(|group| group.longest)
+            .copied()?,
+    })
+}
+
+/// From the lines of a trace, and the most blocks that were searched for.
+fn tally(trace: &str) -> Option<(Served, Option<u64>)> {
     let columns = trace.lines().next()?.strip_prefix('#')?;
     let at = |name: &str| columns.split('\t').position(|column| column == name);
     let (kind, criterion) = (at("kind")?, at("criterion")?);
@@ -120,7 +181,7 @@ fn tally(trace: &str) -> Option<Served> {
     let searched = at("searched")?;
     let rows = trace.lines().filter(|line| !line.starts_with('#'));
     let rows = rows.map(|line| line.split('\t').collect::<Vec<&str>>());
-    let mut served: Option<Served> = None;
+    let (mut served, mut most): (Option<Served>, Option<u64>) = (None, None);
     for row in rows.filter(|row| row.get(kind) == Some(&"D")) {
         let number = |at: usize| row.get(at)?.parse::<u64>().ok();
         let (asked, got) = (number(asked)?, number(got)?);
@@ -133,9 +194,11 @@ fn tally(trace: &str) -> Option<Served> {
             first_got: got,
             first_block: number(block)?,
             groups: Vec::new(),
+            long_runs: None,
             at_goal: 0,
             longest_got: 0,
         });
+        most = most.max(number(searched));
         all.requests += 1;
         all.at_goal += usize::from(number(goal) == number(block));
         all.longest_got = all.longest_got.max(got);
@@ -148,11 +211,11 @@ fn tally(trace: &str) -> Option<Served> {
             None => all.by.push((name, 1)),
         }
     }
-    let served = served.as_mut()?;
+    let mut served = served?;
     served
         .by
         .sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    Some(served.clone())
+    Some((served, most))
 }
 
 #[cfg(test)]
@@ -179,10 +242,11 @@ mod tests {
             first_got: 2,
             first_block: 184_054,
             groups: Vec::new(),
+            long_runs: None,
             at_goal: 1,
             longest_got: 4,
         };
-        assert_eq!(tally(trace), Some(expected));
+        assert_eq!(tally(trace), Some((expected, Some(512))));
         assert_eq!(
             tally("#inode\tkind\tblock\thow\n9\tD\t0\tsame group\n"),
             None
@@ -207,15 +271,12 @@ mod tests {
             first_ino: 1,
             inode_chunk_bytes: 0,
         };
-        let full = FreeOfGroup {
-            size_bytes: 10 * 4096,
-            ..FreeOfGroup::default()
-        };
-        let second = FreeOfGroup {
-            free_bytes: 5 * 4096,
+        let full = FreeGroup::default();
+        let second = FreeGroup {
+            free: 5,
             runs: 2,
-            longest_bytes: 3 * 4096,
-            ..full
+            longest: 3,
+            aligned: 2,
         };
         let served = |first_goal, first_block| Served {
             requests: 1,
@@ -226,20 +287,38 @@ mod tests {
             first_got: 3,
             first_block,
             groups: Vec::new(),
+            long_runs: None,
             at_goal: 0,
             longest_got: 3,
         };
-        let of = |group, free, runs, longest| GroupThen {
-            group,
+        let all = [full, second];
+        let [none, some] = [0, 1].map(|at| GroupThen::of(at, &all[at]));
+        assert_eq!(groups(&served(9, 10), &geometry, &all), [none, some]);
+        assert_eq!(groups(&served(12, 19), &geometry, &all), [some]);
+    }
+
+    /// By hand, for 8 blocks: the first group is full; the second has them, but not aligned and in runs of 3 on
+    /// average; the third has an aligned run and a mean of 7.6, in whole blocks 7; the fourth is all free.
+    #[test]
+    fn groups_with_long_runs_are_counted_by_what_each_criterion_asks_for() {
+        let of = |free, runs, longest, aligned| FreeGroup {
             free,
             runs,
             longest,
+            aligned,
         };
-        let all = [full, second];
-        assert_eq!(
-            groups(&served(9, 10), &geometry, &all),
-            [of(0, 0, 0, 0), of(1, 5, 2, 3)]
-        );
-        assert_eq!(groups(&served(12, 19), &geometry, &all), [of(1, 5, 2, 3)]);
+        let all = [
+            of(0, 0, 0, 0),
+            of(30, 10, 11, 4),
+            of(38, 5, 30, 16),
+            of(20, 1, 20, 0),
+        ];
+        let found = long_runs(8, &all).expect("groups");
+        assert_eq!((found.groups, found.have), (4, 3));
+        assert_eq!((found.by_mean, found.by_aligned), (1, Some(1)));
+        assert_eq!(found.longest.group, 2);
+        let of_twelve = long_runs(12, &all).expect("groups");
+        assert_eq!((of_twelve.have, of_twelve.by_aligned), (2, None));
+        assert_eq!(long_runs(8, &[]), None);
     }
 }

@@ -125,6 +125,12 @@ impl Ext4 {
         }
     }
 
+    /// Whether whole pieces of a group are for directories alone.
+    pub(super) fn is_kept_for_directories(&self, group: u32) -> bool {
+        let g = &self.geometry;
+        g.flex >= FLEX_SCHEME && group.is_multiple_of(g.flex)
+    }
+
     /// Whether so many blocks may be claimed. Where it is tight, exact counts decide.
     pub(super) fn has_free(&self, blocks: u32) -> bool {
         let counters = &self.counters;
@@ -721,10 +727,9 @@ impl Search<'_> {
         if !enough {
             return Ok(());
         }
-        let g = &self.fs.geometry;
         match criterion {
             Criterion::Power2 => {
-                let is_kept = self.is_data && g.flex >= FLEX_SCHEME && group.is_multiple_of(g.flex);
+                let is_kept = self.is_data && self.fs.is_kept_for_directories(group);
                 let order = order_of(self.wanted);
                 if is_kept
                     || self

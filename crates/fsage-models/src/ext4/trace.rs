@@ -14,6 +14,7 @@
 
 use super::Ext4;
 use crate::allocator_trace::TracedAllocator;
+use crate::microscope::FreeGroup;
 use std::fmt;
 
 /// What a group has to offer to be taken, from the strictest to none; the kernel tries them in this order.
@@ -107,5 +108,56 @@ impl TracedAllocator for Ext4 {
 
     fn inode_of(served: &Served) -> u64 {
         served.inode.into()
+    }
+
+    fn free_groups(&self) -> Vec<FreeGroup> {
+        let groups = 0..self.geometry.groups;
+        groups.map(|group| self.free_group(group)).collect()
+    }
+}
+
+impl Ext4 {
+    /// What the allocator may take of a group.
+    fn free_group(&self, group: u32) -> FreeGroup {
+        let info = &self.groups.all[group as usize].info;
+        let (mut at, mut longest) = (0, 0);
+        while let Some((start, end)) = self.groups.next_run(group, at) {
+            longest = longest.max(end - start);
+            at = end;
+        }
+        let aligned = match self.groups.largest(group) {
+            Some(order) if !self.is_kept_for_directories(group) => 1 << order,
+            _ => 0,
+        };
+        FreeGroup {
+            free: info.free.into(),
+            runs: info.runs.into(),
+            longest: longest.into(),
+            aligned,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Params;
+    use super::*;
+
+    /// By hand, on 1 GB with blocks of 4 KB: one flex group of 8 groups keeps its tables in the first one, which takes
+    /// no pieces of data. Group 2 has no copy of the superblock: 32,768 blocks are free in a run, and the largest piece
+    /// of the kernel's buddies is 8192 blocks.
+    #[test]
+    fn what_may_be_taken_of_a_group_is_what_its_buddies_say() {
+        let groups = Ext4::new(Params::default()).expect("1 GB").free_groups();
+        assert_eq!(groups.len(), 8);
+        assert_eq!(groups[0].aligned, 0);
+        assert!(groups[0].longest > 8192, "{:?}", groups[0]);
+        let whole = FreeGroup {
+            free: 32_768,
+            runs: 1,
+            longest: 32_768,
+            aligned: 8192,
+        };
+        assert_eq!(groups[2], whole);
     }
 }

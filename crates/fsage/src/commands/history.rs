@@ -3,7 +3,7 @@
 use crate::summary::print_json;
 use crate::ui::{self, Ui};
 use fsage_core::size::human;
-use fsage_lab::history::{Done, FileDay, GroupThen, History, Served, Which, history};
+use fsage_lab::history::{Done, FileDay, GroupThen, History, LongRuns, Served, Which, history};
 use fsage_lab::table;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -13,7 +13,8 @@ use std::path::PathBuf;
 /// The workload is lived again, and the file followed through its days: what was done to it, in how many pieces it lay
 /// at the end of the day, and how much room the file system had then. Without a file it is the one in the most pieces.
 /// On ext4 it says how mballoc served the requests of the day that made the most pieces, by criterion, and in what runs
-/// the groups of the first one had their free blocks when that day began.
+/// the groups of the first one had their free blocks when that day began, and where runs lay as long as was searched
+/// for.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  fsage history run/ext4\n  fsage history run/ext4 --path /d26/f1583\n  \
@@ -153,14 +154,16 @@ fn why(served: &Served) -> String {
         .iter()
         .map(|(name, count)| format!("{count} {name}"))
         .collect();
+    let requests = match served.requests {
+        1 => "1 request".to_owned(),
+        requests => format!("{requests} requests"),
+    };
     let takes = match served.by.first() {
         Some((name, _)) if name == "CR_GOAL_LEN_SLOW" => {
             " CR_GOAL_LEN_SLOW goes over groups with as many free blocks as are searched for, however scattered: for \
              files of more than stream_req blocks from the group that served such a file last, for others from the \
              group of the goal. It takes the best of the first 200 pieces (mb_max_to_scan), where none suffices, so \
-             that a longer run farther on is not seen. CR_GOAL_LEN_FAST before it takes only groups whose mean free \
-             run is as long. CR_POWER2_ALIGNED, before that, serves lengths of a power of two, and takes no first \
-             group of a flex group."
+             that a longer run farther on is not seen."
         }
         Some((name, _)) if name == "CR_ANY_FREE" => {
             " CR_ANY_FREE takes any free blocks, where no group has as many as are asked for."
@@ -182,21 +185,76 @@ fn why(served: &Served) -> String {
             room(got)
         ),
     };
+    let long = served.long_runs.as_ref().map_or_else(String::new, long);
     let searched = match served.first_searched {
         Some(searched) if searched != served.first_asked => format!(", searched for {searched}"),
         _ => String::new(),
     };
     format!(
-        " That day its data took {} requests to mballoc, served by: {}. The first asked for {} blocks at block \
-         {}{searched} and got {}; the longest run that any got was {} blocks, and {} began at their goal.{then}{takes}",
-        served.requests,
+        " That day its data took {requests} to mballoc, served by: {}. The first asked for {} at block {}{searched} \
+         and got {}; the longest run that any got was {}, and {} began at their goal.{then}{long}{takes}",
         by.join(", "),
-        served.first_asked,
+        blocks(served.first_asked),
         served.first_goal,
         served.first_got,
-        served.longest_got,
+        blocks(served.longest_got),
         served.at_goal
     )
+}
+
+/// Where runs lay as long as what was searched for, and why the criteria that look for such runs left out the group of
+/// the longest.
+fn long(runs: &LongRuns) -> String {
+    let (wanted, longest) = (runs.blocks, &runs.longest);
+    let what = format!(
+        "a free run of {}, the most that was searched for",
+        blocks(wanted)
+    );
+    if runs.have == 0 {
+        return format!(
+            " None of the {} groups had {what}; the longest, in group {}, had {}.",
+            runs.groups,
+            longest.group,
+            blocks(longest.longest)
+        );
+    }
+    let aligned = match runs.by_aligned {
+        Some(groups) => format!("{groups} an aligned piece as long, for CR_POWER2_ALIGNED"),
+        None => "CR_POWER2_ALIGNED leaves out what is no power of two".to_owned(),
+    };
+    let mut why = Vec::new();
+    if !longest.has_mean(wanted) {
+        why.push(format!(
+            "runs of {:.1} blocks on average are too short for CR_GOAL_LEN_FAST",
+            longest.free as f64 / longest.runs as f64
+        ));
+    }
+    if runs.by_aligned.is_some() && longest.aligned < wanted {
+        why.push(match longest.aligned {
+            0 => "CR_POWER2_ALIGNED takes no first group of a flex group".to_owned(),
+            _ => "no piece is aligned for CR_POWER2_ALIGNED".to_owned(),
+        });
+    }
+    let why = match &why[..] {
+        [] => String::new(),
+        why => format!(": {}", why.join(", and ")),
+    };
+    format!(
+        " Of {} groups {} then had {what}; {} a mean run as long, for CR_GOAL_LEN_FAST; {aligned}. The longest run, of \
+         {}, lay in group {}{why}.",
+        runs.groups,
+        runs.have,
+        runs.by_mean,
+        blocks(longest.longest),
+        longest.group
+    )
+}
+
+fn blocks(number: u64) -> String {
+    match number {
+        1 => "1 block".to_owned(),
+        number => format!("{number} blocks"),
+    }
 }
 
 /// What was free in a group.
@@ -226,4 +284,52 @@ fn words(day: &FileDay) -> String {
     };
     let all: Vec<String> = day.operations.iter().map(words).collect();
     all.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A group of 12429 blocks in 653 runs has 19.03 a run; 512 is a power of two, 643 is not.
+    #[test]
+    fn it_is_said_why_the_group_with_the_longest_run_is_left_out() {
+        let mut runs = LongRuns {
+            blocks: 512,
+            groups: 4,
+            have: 1,
+            by_mean: 0,
+            by_aligned: Some(0),
+            longest: GroupThen {
+                group: 0,
+                free: 12_429,
+                runs: 653,
+                longest: 5984,
+                aligned: 0,
+            },
+        };
+        let said = long(&runs);
+        assert!(
+            said.contains("Of 4 groups 1 then had a free run of 512 blocks"),
+            "{said}"
+        );
+        assert!(
+            said.contains("of 5984 blocks, lay in group 0: runs of 19.0 blocks"),
+            "{said}"
+        );
+        assert!(said.contains("no first group of a flex group"), "{said}");
+        runs.longest.aligned = 256;
+        assert!(long(&runs).contains("no piece is aligned"));
+        (runs.blocks, runs.by_aligned) = (643, None);
+        let said = long(&runs);
+        assert!(
+            said.contains("is no power of two") && !said.contains("aligned for"),
+            "{said}"
+        );
+        // One that both criteria may take: that they did not is not in the record.
+        (runs.longest.runs, runs.blocks, runs.by_aligned) = (2, 512, Some(1));
+        runs.longest.aligned = 4096;
+        assert!(long(&runs).ends_with("lay in group 0."));
+        (runs.have, runs.blocks) = (0, 8192);
+        assert!(long(&runs).contains("None of the 4 groups had a free run of 8192 blocks"));
+    }
 }

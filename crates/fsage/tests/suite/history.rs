@@ -122,6 +122,7 @@ fn a_file_is_followed_through_its_days() {
         ),
         ("history run/ffs --inode 99999", "no file with inode 99999"),
         ("history run", "expected RUN/TARGET"),
+        ("inspect run --worst", "expected RUN/TARGET, with one of"),
         ("history w.ops", "w.ops"),
     ] {
         let said = fsage(at, command, 2);
@@ -149,6 +150,14 @@ fn the_files_in_the_most_pieces_have_paths_where_the_workload_is_there() {
     assert!(["d5/d6/f1", "d5/d6/f2"].contains(&path), "{worst}");
     let shown = fsage(at, &format!("inspect {target} --worst 1"), 0);
     assert!(shown.contains(path), "{shown}");
+    // A run with one target need not name it.
+    let of_run = fsage(at, "inspect run --worst 1", 0);
+    assert_eq!(of_run, shown);
+    for options in ["--groups", "--extents", "--blocks 0-100"] {
+        let of_target = fsage(at, &format!("inspect {target} {options}"), 0);
+        assert_eq!(fsage(at, &format!("inspect run {options}"), 0), of_target);
+    }
+    fsage(at, "measure run --directories", 0);
     // Without the workload there is what the run has.
     fs::remove_file(at.join("w.ops")).expect("removed");
     let shown = fsage(at, &format!("inspect {target} --worst 1"), 0);
@@ -157,4 +166,21 @@ fn the_files_in_the_most_pieces_have_paths_where_the_workload_is_there() {
         shown.contains("directory") && !shown.contains(path),
         "{shown}"
     );
+}
+
+/// The file system is nearly empty: each of its groups of 8 MiB could serve 90 kB, so that nothing had to be left out.
+#[test]
+fn where_long_runs_lay_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    fs::write(at.join("w.ops"), WORKLOAD).expect("a workload");
+    fsage(at, "age w.ops --on ext4:size=64M -o run", 0);
+    let found = json(at, "history run --path /f1 --json");
+    let long = &found["served"]["long_runs"];
+    assert_eq!(
+        (&long["groups"], &long["have"]),
+        (&8.into(), &8.into()),
+        "{long}"
+    );
+    assert!(long["blocks"].as_u64() >= Some(64), "{long}");
 }
