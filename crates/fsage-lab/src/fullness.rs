@@ -242,13 +242,13 @@ pub fn recommendation(all: &[Fullness]) -> Option<String> {
     (!parts.is_empty()).then(|| format!("In short: {}.{large}", parts.join("; ")))
 }
 
-/// That limits of one life have no interval, and what gives them one; none of more lives.
-pub fn of_one_life(all: &[Fullness]) -> Option<String> {
+/// That limits of one life have no interval, and, where lives can be drawn, what gives them one; none of more lives.
+pub fn of_one_life(all: &[Fullness], is_drawn: bool) -> Option<String> {
     let lives = all
         .iter()
         .flat_map(|of| &of.levels)
         .filter_map(|level| Some(level.left?.lives));
-    (lives.max()? == 1).then(|| {
+    (lives.max()? == 1 && is_drawn).then(|| {
         "These limits are of one life. How far they hold for others, other lives say: of a preset, `--preset NAME \
          --seeds 5` gives speeds and layout scores their 95 % intervals over five."
             .to_owned()
@@ -683,16 +683,18 @@ mod tests {
 
     #[test]
     fn limits_of_one_life_say_how_to_get_intervals() {
-        let said = |lives| {
+        let said = |lives, is_drawn| {
             let levels = [(160, 0.6), (100, 0.8)].map(|(size, full)| {
                 let mut level = level(size, full, 0, Some((1.0, Says::Same)));
                 level.left = level.left.map(|left| Left { lives, ..left });
                 level
             });
-            of_one_life(&by_target(None, levels))
+            of_one_life(&by_target(None, levels), is_drawn)
         };
-        assert!(said(1).is_some_and(|text| text.contains("--seeds 5")));
-        assert_eq!(said(5), None);
+        assert!(said(1, true).is_some_and(|text| text.contains("--seeds 5")));
+        assert_eq!(said(5, true), None);
+        // Another seed is no other history.
+        assert_eq!(said(1, false), None);
     }
 
     #[test]

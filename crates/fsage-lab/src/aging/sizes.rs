@@ -16,6 +16,19 @@ pub(super) const SAYS_SIZE: [&str; 3] = ["size", "preset", "from"];
 
 const MIB: u64 = 1 << 20;
 
+/// What has to be said of an ext4 that is made smaller than others without a word.
+pub(crate) const SMALL_BLOCKS: &str = "below 512 MB an ext4 has blocks of 1 KiB and more inodes, as mkfs.ext4 makes it, \
+                                       and lies otherwise than a larger one; bsize=4K,bytes_per_inode=16K has those \
+                                       of a larger one";
+
+/// Whether a target is an ext4 so small that it gets smaller blocks, and nobody said which. Images of ext4 have blocks
+/// of 4 KiB whatever their size.
+pub(crate) fn has_small_blocks(spec: &TargetSpec) -> bool {
+    let size = spec.value("size").and_then(|size| size::parse(size).ok());
+    let is_asked = spec.has("bsize") || spec.has("from");
+    spec.kind == "ext4" && !is_asked && size.is_some_and(|size| size < SMALL_EXT4)
+}
+
 /// The targets, each as large as the workload's file system was: those that can have a size, and say nothing of it,
 /// get the workload's capacity. Left as they are: targets whose default is within a twentieth of it, workloads that
 /// do not know their capacity, and those that come through a pipe.
@@ -23,6 +36,18 @@ const MIB: u64 = 1 << 20;
 /// # Errors
 /// The workload cannot be read.
 pub fn sized(
+    workload: &Path,
+    specs: &[TargetSpec],
+    ui: &dyn Watch,
+) -> crate::Result<Vec<TargetSpec>> {
+    let sized = of_workload(workload, specs, ui)?;
+    for spec in sized.iter().filter(|spec| has_small_blocks(spec)) {
+        ui.note(&format!("{spec}: {SMALL_BLOCKS}"));
+    }
+    Ok(sized)
+}
+
+fn of_workload(
     workload: &Path,
     specs: &[TargetSpec],
     ui: &dyn Watch,
@@ -35,15 +60,13 @@ pub fn sized(
     let Some(capacity) = capacity else {
         return Ok(specs.to_vec());
     };
-    // Images of ext4 have blocks of 4 KiB whatever their size.
     let is_image = |spec: &TargetSpec| spec.place.as_deref() == Some("ext4");
     let beside_image = specs.iter().any(is_image);
     let fit = |spec: &TargetSpec| {
         let Some(mut larger) = of_capacity(spec, capacity) else {
             return spec.clone();
         };
-        let is_small = spec.system() == "ext4" && capacity < SMALL_EXT4 && !spec.has("bsize");
-        if is_small && beside_image {
+        if beside_image && has_small_blocks(&larger) {
             larger
                 .options
                 .push(("bsize".to_owned(), Some("4K".to_owned())));
@@ -51,12 +74,6 @@ pub fn sized(
         ui.note(&format!(
             "{spec}: no size given, so that of the workload: {larger}"
         ));
-        if is_small && !beside_image {
-            ui.note(&format!(
-                "{larger}: below 512 MiB mkfs.ext4 makes smaller blocks and more inodes, and layouts are not those \
-                 of larger ones; ext4:bsize=4K,bytes_per_inode=16K has theirs"
-            ));
-        }
         larger
     };
     Ok(specs.iter().map(fit).collect())
@@ -136,6 +153,27 @@ pub(super) fn in_units(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// `mke2fs.conf` has `blocksize = 1024` of the type `small`, which `mke2fs` takes below 512 MB.
+    #[test]
+    fn an_ext4_below_512_mb_has_small_blocks_where_nobody_chose_them() {
+        let is = |spec: &str| has_small_blocks(&TargetSpec::parse(spec).expect("a target"));
+        assert!(is("ext4:size=511M") && is("ext4:size=39872K,regime=default"));
+        for other in [
+            "ext4",
+            "ext4:size=512M",
+            "ext4:size=100M,bsize=4K",
+            "loop:ext4,size=100M",
+            "xfs:size=300M",
+        ] {
+            assert!(!is(other), "{other}");
+        }
+        for (size, block) in [("511M", 1024), ("512M", 4096)] {
+            let spec = TargetSpec::parse(&format!("ext4:size={size}")).expect("a target");
+            let made = Target::make(&spec).expect("it can be made");
+            assert_eq!(made.layout().geometry().block_bytes, block, "{size}");
+        }
+    }
 
     /// Sizes of the presets: `mail-spool` 1G, which is what ext4 has without a size; `container-images` 8G;
     /// `varmail` 24M, on which no XFS is made; home-1996's data space, which is that of FFS's `g502`.

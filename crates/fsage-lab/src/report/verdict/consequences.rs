@@ -90,12 +90,13 @@ pub fn room(group: &Group) -> Option<Finding> {
     Some(finding(text, tone, "free-space"))
 }
 
-/// How full targets may get that are there in several sizes: what to do, what limits each, and of how many lives.
-pub fn fullness(all: &[Fullness]) -> Vec<Finding> {
+/// How full targets may get that are there in several sizes: what to do, what limits each, and of how many lives, where
+/// these are drawn.
+pub fn fullness(all: &[Fullness], is_drawn: bool) -> Vec<Finding> {
     let sentences = fullness::recommendation(all)
         .into_iter()
         .chain(all.iter().filter_map(Fullness::sentence))
-        .chain(fullness::of_one_life(all));
+        .chain(fullness::of_one_life(all, is_drawn));
     let findings = sentences.map(|text| finding(text, Tone::Neutral, "fullness"));
     findings.collect()
 }

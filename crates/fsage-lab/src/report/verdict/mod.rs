@@ -51,9 +51,9 @@ pub fn findings(group: &Group) -> Vec<Finding> {
         bench::compared(group)
     };
     if is_of_sizes {
-        findings.extend(consequences::fullness(&sizes));
+        findings.extend(consequences::fullness(&sizes, !premise::is_history(group)));
         findings.extend(warnings::reserve(group));
-        findings.extend(premise::sentence(group));
+        findings.extend(premise::findings(group));
         findings.extend(warnings::findings(group, &ranking, &sizes));
         findings.extend(clock::findings(group));
     } else {
@@ -92,14 +92,14 @@ pub fn findings(group: &Group) -> Vec<Finding> {
         findings.extend(no_verdict);
         findings.extend(draws);
         if !findings.is_empty() {
-            findings.extend(premise::sentence(group));
+            findings.extend(premise::findings(group));
         }
         // Before anybody decides: what makes the targets hard to compare.
         findings.extend(warnings::not_known(group));
         findings.extend(warnings::findings(group, &ranking, &[]));
         findings.extend(clock::findings(group));
         findings.extend(consequences::room(group));
-        findings.extend(consequences::fullness(&sizes));
+        findings.extend(consequences::fullness(&sizes, !premise::is_history(group)));
     }
     findings.extend(consequences::treated(&outcomes, after::sentences));
     if !is_of_sizes {

@@ -2,9 +2,11 @@
 //! view of a history.
 
 use super::finding;
-use crate::report::subject::Group;
+use crate::aging::{SMALL_BLOCKS, has_small_blocks};
+use crate::report::subject::{Group, Subject};
 use fsage_core::size::human;
 use fsage_report::{Finding, Tone};
+use fsage_target::TargetSpec;
 use fsage_workload::preset::{Generator, Preset};
 
 /// What the header of a workload says of how it was made.
@@ -38,9 +40,37 @@ pub(crate) fn of_preset(generator: &str) -> Option<(String, String)> {
     Some((profile, assumed))
 }
 
+/// Whether the workload is a history of git, in which nothing is drawn.
+pub fn is_history(group: &Group) -> bool {
+    let generator = group
+        .workload
+        .as_ref()
+        .and_then(|facts| facts.generator.as_deref());
+    let made = generator.and_then(|text| serde_json::from_str::<MadeBy>(text).ok());
+    made.is_some_and(|made| made.view.is_some())
+}
+
+/// What the verdict rests on: how the workload was made, and the small blocks of small targets.
+pub fn findings(group: &Group) -> impl Iterator<Item = Finding> {
+    let is_small = |subject: &&Subject| {
+        TargetSpec::parse(&subject.spec).is_ok_and(|spec| has_small_blocks(&spec))
+    };
+    let small: Vec<&str> = group
+        .subjects
+        .iter()
+        .filter(is_small)
+        .map(|of| of.name.as_str())
+        .collect();
+    let small = (!small.is_empty()).then(|| {
+        let text = format!("Of {}: {SMALL_BLOCKS}.", small.join(", "));
+        finding(text, Tone::Neutral, "decay")
+    });
+    sentence(group).into_iter().chain(small)
+}
+
 /// That the verdict is one of the preset's life, and what that is, or of a trace that was repeated to the byte; none of
 /// other workloads.
-pub fn sentence(group: &Group) -> Option<Finding> {
+fn sentence(group: &Group) -> Option<Finding> {
     let generator = group.workload.as_ref()?.generator.as_deref()?;
     let made: MadeBy = serde_json::from_str(generator).ok()?;
     let text = match (made.profile, made.repeat) {
@@ -59,11 +89,13 @@ pub fn sentence(group: &Group) -> Option<Finding> {
         _ => match made.view.as_deref() {
             Some("commit") => "Holds for this history lived commit by commit, where changed files are rewritten in \
                                place. A checkout that is pulled once a day makes them anew, and ages otherwise: `fsage \
-                               generate git --view day`."
+                               generate git --view day`. Nothing in it is drawn: `--clones 4 --stagger 365` puts copies \
+                               side by side, and each --seed moves them otherwise."
                 .to_owned(),
             Some("day") => "Holds for this history lived day by day, as a checkout where changed files are made \
                             anew. A tree that is worked in rewrites them in place, and ages otherwise: `fsage \
-                            generate git --view commit`."
+                            generate git --view commit`. Nothing in it is drawn: `--clones 4 --stagger 365` puts copies \
+                            side by side, and each --seed moves them otherwise."
                 .to_owned(),
             _ => return None,
         },
