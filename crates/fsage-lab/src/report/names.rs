@@ -1,5 +1,6 @@
 //! Short names of targets: what tells each from the others.
 
+use fsage_core::size;
 use fsage_models::Entry;
 use fsage_target::TargetSpec;
 
@@ -114,6 +115,10 @@ fn one(spec: &TargetSpec) -> String {
 fn option(key: &str, value: Option<&str>) -> String {
     match (key, value) {
         ("policy", Some(value)) => value.to_owned(),
+        // As --fill chooses them: no whole mebibytes, which nobody reads.
+        ("size", Some(value)) if value.ends_with('K') => {
+            size::parse(value).map_or_else(|_| format!("size={value}"), size::human)
+        }
         (_, Some(value)) => format!("{key}={value}"),
         (_, None) => key.to_owned(),
     }
@@ -175,6 +180,18 @@ mod tests {
         let (names, legend) = in_tables(&sizes);
         assert_eq!(names, ["ext4 size=200M", "ext4 size=1G", "xfs"]);
         assert_eq!(legend, ["xfs is xfs:size=1G,regime=default."]);
+    }
+
+    /// 39872 / 1024 = 38.94; 39,873 KiB rounds to the same, and both keep what tells them apart.
+    #[test]
+    fn sizes_that_are_no_whole_mebibytes_are_rounded_where_that_tells_them_apart() {
+        let sizes = ["ext4:size=39872K,bsize=4K", "ext4:size=512M,bsize=4K"];
+        assert_eq!(short(&sizes), ["38.9 MiB", "size=512M"]);
+        let (names, legend) = in_tables(&sizes);
+        assert_eq!(names, ["38.9 MiB", "size=512M"]);
+        assert_eq!(legend[0], "38.9 MiB is ext4:size=39872K,bsize=4K.");
+        let alike = ["ext4:size=39872K", "ext4:size=39873K"];
+        assert_eq!(short(&alike), alike);
     }
 
     #[test]

@@ -89,13 +89,13 @@ fn sentence(group: &Group) -> Option<Finding> {
         _ => match made.view.as_deref() {
             Some("commit") => "Holds for this history lived commit by commit, where changed files are rewritten in \
                                place. A checkout that is pulled once a day makes them anew, and ages otherwise: `fsage \
-                               generate git --view day`. Nothing in it is drawn: `--clones 4 --stagger 365` puts copies \
-                               side by side, and each --seed moves them otherwise."
+                               generate git --view day`. Nothing in it is drawn: `--clones 4 --stagger 365` puts \
+                               copies side by side, and each --seed moves them otherwise."
                 .to_owned(),
             Some("day") => "Holds for this history lived day by day, as a checkout where changed files are made \
                             anew. A tree that is worked in rewrites them in place, and ages otherwise: `fsage \
-                            generate git --view commit`. Nothing in it is drawn: `--clones 4 --stagger 365` puts copies \
-                            side by side, and each --seed moves them otherwise."
+                            generate git --view commit`. Nothing in it is drawn: `--clones 4 --stagger 365` puts \
+                            copies side by side, and each --seed moves them otherwise."
                 .to_owned(),
             _ => return None,
         },
