@@ -13,8 +13,8 @@
 //! - A new directory is made anew, and what the day did in it follows. A removed directory takes an empty one
 //!   with it that the repetition made in the same place; none, none goes. When there are 10 % more directories
 //!   than in the last 30 days, the oldest one that the repetition made in that place stands for a new one.
-//! - Renames and links are left out and counted; a rename over another file repeats as the deletion of that
-//!   one.
+//! - A move to another directory moves such a file there. Renames within a directory and links are left out and
+//!   counted; a rename over another file repeats as the deletion of that one.
 //!
 //! Sizes must not drift: the space in use (in blocks) is held at its mean over the last 30 days. When it is
 //! over by 1 %, whatever makes a file or lets it grow is accompanied by deletions in the same directory, of
@@ -22,6 +22,11 @@
 //! and farther away than it is are skipped, and so is what would make a file that much shorter. The number of
 //! files is held within 10 % in the same way, by deletions of files under the mean size. Files that die on
 //! the day they were born count for neither.
+//!
+//! A future follows a course instead: its days are repeated as they were, and at the end of each the space in use is led
+//! to where the course has it, by operations like those of the day until one would lead farther away. Small ones that
+//! fit what is left would come nearer, and let small files die out. Where there are fewer files than the course has, one
+//! goes that is as large as what is too much.
 //!
 //! A past day is a date of the calendar in UTC (but a day that ends at 02:00 by its `day` takes the operations
 //! since 02:00 of the day before). A date without a `day` between others is a day on which nothing was done,

@@ -252,30 +252,32 @@ impl<'a, S: EventSink> Again<'a, S> {
                 dies: false,
                 ..past.ops[op]
             };
-            if is_low && self.world.blocks(op.bytes) > 2 * (level - used) {
-                continue;
-            }
+            // What leads farther away than it began is the end: only what is small would come nearer.
+            let gap = used.abs_diff(level);
             if is_low {
+                if self.world.blocks(op.bytes) > 2 * gap {
+                    break;
+                }
                 match op.kin {
                     Kin::Create => self.create(&op)?,
                     _ => self.change(&op)?,
                 }
                 continue;
             }
-            let found = match self.like(&op, false) {
-                Some(found) if self.world.blocks(found.size_bytes) <= 2 * (used - level) => found,
-                _ => {
-                    let over = u64::try_from(used - level).unwrap_or(u64::MAX);
-                    match self.victim(op.dir as usize, over, None) {
-                        Some(found)
-                            if self.world.blocks(found.size_bytes) <= 2 * (used - level) =>
-                        {
-                            found
-                        }
-                        _ => continue,
-                    }
-                }
+            // One file as large as what is too much, where there are too few files.
+            let are_few = u128::from(self.world.live_names()) < self.files.level;
+            let found = if are_few { None } else { self.like(&op, false) };
+            let wanted = if are_few {
+                u64::try_from(gap).unwrap_or(u64::MAX)
+            } else {
+                op.size as u64
             };
+            let Some(found) = found.or_else(|| self.victim(op.dir as usize, wanted, None)) else {
+                continue;
+            };
+            if self.world.blocks(found.size_bytes) > 2 * gap {
+                break;
+            }
             self.summary.deletes += 1;
             self.summary.extra_deletes += 1;
             let file = FileId(found.id);
@@ -301,6 +303,7 @@ impl<'a, S: EventSink> Again<'a, S> {
             Kin::Rmdir => self.rmdir(op),
             Kin::Create | Kin::Symlink => self.create(op),
             Kin::Delete | Kin::DeleteSymlink => self.delete(op),
+            Kin::Rename => self.rename(op),
             _ => self.change(op),
         }
     }
@@ -477,13 +480,60 @@ impl<'a, S: EventSink> Again<'a, S> {
         let after = used - self.world.blocks(found.size_bytes).min(used);
         let is_low = !is_symlink && self.bytes.is_left(used, after);
         let are_few = u128::from(self.world.live_names()) < self.files.low;
-        if is_low || are_few && self.is_small(found) {
+        if self.course.is_none() && (is_low || are_few && self.is_small(found)) {
             self.summary.skipped_deletes += 1;
             return Ok(());
         }
         self.summary.deletes += 1;
         let file = FileId(found.id);
         self.act(Op::Delete { file }, None)
+    }
+
+    /// Moves a file to another directory.
+    fn rename(&mut self, op: &PastOp) -> Result<(), RepeatError> {
+        let Some(to) = self.directory(op.offset as usize) else {
+            return Ok(());
+        };
+        let dir = self.world.dirs[to].id;
+        let today = self.files_today.get(&op.birth).copied();
+        if let Some(Today {
+            id: file,
+            dying: Some((from, size)),
+        }) = today
+        {
+            self.world.dirs[from].entries -= 1;
+            self.world.dirs[to].entries += 1;
+            let dying = Some((to, size));
+            self.files_today.insert(op.birth, Today { id: file, dying });
+            self.summary.file_operations += 1;
+            let replaced = None;
+            return self.put(
+                Op::Rename {
+                    file,
+                    dir,
+                    replaced,
+                },
+                None,
+            );
+        }
+        let today = today
+            .map(|today| today.id)
+            .filter(|id| self.world.name(*id).is_some());
+        let found = today.or_else(|| self.like(op, false).map(|entry| FileId(entry.id)));
+        let Some(file) = found else {
+            self.summary.without_file += 1;
+            return Ok(());
+        };
+        self.summary.file_operations += 1;
+        let replaced = None;
+        self.act(
+            Op::Rename {
+                file,
+                dir,
+                replaced,
+            },
+            None,
+        )
     }
 
     /// The file of the same directory that is most like the past one. Where the directory is gone and what
@@ -545,7 +595,8 @@ impl<'a, S: EventSink> Again<'a, S> {
             .world
             .blocks(size)
             .saturating_sub(self.world.blocks(after));
-        if self.bytes.is_left(used, used.saturating_sub(less)) && less > 0 {
+        if self.course.is_none() && self.bytes.is_left(used, used.saturating_sub(less)) && less > 0
+        {
             self.summary.skipped_shrinks += 1;
             return Ok(());
         }
@@ -570,6 +621,10 @@ impl<'a, S: EventSink> Again<'a, S> {
         bytes: u64,
         except: Option<u64>,
     ) -> Result<(), RepeatError> {
+        // A course is met at the end of the day.
+        if self.course.is_some() {
+            return Ok(());
+        }
         let mut left = bytes;
         for _ in 0..EXTRA_DELETES {
             let after = self.world.used_bytes + self.world.blocks(left);

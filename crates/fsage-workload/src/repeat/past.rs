@@ -4,7 +4,7 @@ use super::RepeatError;
 use crate::date::{DAY_NS, date_of_day, weekday};
 use crate::world::{Kind, Name, World};
 use fsage_core::operations::ROOT;
-use fsage_core::{Event, FileId, Op, Origin, TQuality};
+use fsage_core::{DirId, Event, FileId, Op, Origin, TQuality};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
@@ -23,6 +23,7 @@ pub(super) enum Kin {
     Truncate,
     Fallocate,
     Punch,
+    Rename,
     Read,
     ReadAll,
     Fsync,
@@ -39,11 +40,15 @@ impl Kin {
     }
 }
 
+/// What was done to which file, from where on and how many bytes.
+type Done = (Kin, (Option<FileId>, u64, u64));
+
 /// A past operation: 40 bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PastOp {
     pub t_ns: i64,
     pub bytes: u64,
+    /// Of a rename the place of the directory that its file goes to.
     pub offset: u64,
     /// Size of its file before.
     pub size: f32,
@@ -217,14 +222,14 @@ impl Past {
                 self.left_out_links += 1;
                 return Ok(None);
             }
-            Op::Rename { file, replaced, .. } => {
-                self.left_out_renames += 1;
-                // A name that is moved over itself stays.
-                let Some(replaced) = replaced.filter(|replaced| *replaced != file) else {
-                    return Ok(None);
-                };
-                (Kin::Delete, of(replaced))
-            }
+            Op::Rename {
+                file,
+                dir,
+                replaced,
+            } => match self.renamed(file, dir, replaced, world) {
+                Some(renamed) => renamed,
+                None => return Ok(None),
+            },
             Op::Delete { file } => (Kin::Delete, of(file)),
             Op::Append { file, bytes } => (Kin::Append, (Some(file), 0, bytes)),
             Op::Rewrite { file, bytes } => (Kin::Rewrite, (Some(file), 0, bytes)),
@@ -270,6 +275,27 @@ impl Past {
             offset,
             ..of_file(past, name, world)
         }))
+    }
+
+    /// A rename: a move, or the deletion of what it takes the place of. None within a directory, which says nothing.
+    fn renamed(
+        &mut self,
+        file: FileId,
+        dir: DirId,
+        replaced: Option<FileId>,
+        world: &World,
+    ) -> Option<Done> {
+        let to = world.dir(dir);
+        let from = world.name(file).map(|name| name.dir);
+        // A name that is moved over itself stays.
+        let replaced = replaced.filter(|replaced| *replaced != file);
+        if let (None, Some(to)) = (replaced, to)
+            && from != Some(to)
+        {
+            return Some((Kin::Rename, (Some(file), to as u64, 0)));
+        }
+        self.left_out_renames += 1;
+        Some((Kin::Delete, (Some(replaced?), 0, 0)))
     }
 
     /// Ends the open day.

@@ -3,6 +3,7 @@
 mod account;
 mod clones;
 mod from_snapshots;
+mod futures;
 mod geriatrix;
 mod herrin;
 mod home;
