@@ -239,7 +239,14 @@ pub fn recommendation(all: &[Fullness]) -> Option<String> {
         let large = list(&large);
         format!(" For files that need a MiB or more in one piece: {large} or less.")
     };
-    (!parts.is_empty()).then(|| format!("In short: {}.{large}", parts.join("; ")))
+    let anyway: Vec<String> = all.iter().filter_map(Fullness::lost_anyway).collect();
+    let anyway = if anyway.is_empty() {
+        String::new()
+    } else {
+        let anyway = list(&anyway);
+        format!(" Most of what age costs is not for lack of room: {anyway}.")
+    };
+    (!parts.is_empty()).then(|| format!("In short: {}.{anyway}{large}", parts.join("; ")))
 }
 
 /// That limits of one life have no interval, and, where lives can be drawn, what gives them one; none of more lives.
@@ -323,6 +330,25 @@ impl Fullness {
         known
             .filter_map(|level| Some((level, level.left?)))
             .collect()
+    }
+
+    /// What is lost in the emptiest size already, where that is much, and more than what being fuller adds.
+    fn lost_anyway(&self) -> Option<String> {
+        let known = self.known();
+        let (emptiest, left) = *known.first().filter(|_| known.len() > 1)?;
+        let least = known.iter().map(|(_, left)| left.ratio);
+        let added = left.ratio - least.fold(f64::INFINITY, f64::min);
+        let is_most = left.says == Says::Slower
+            && left.ratio < LITTLE_LOST * LITTLE_LOST
+            && 1.0 - left.ratio > added;
+        is_most.then(|| {
+            let name = &self.name;
+            let (ratio, full) = (percent(left.ratio), percent(emptiest.utilization));
+            match &self.phase {
+                Some(_) => format!("{name} has {ratio} of fresh speed at {full} full"),
+                None => format!("{name} has {ratio} of a fresh layout score at {full} full"),
+            }
+        })
     }
 
     /// The fullest size in which little is lost beside the emptiest, and everything had room.
@@ -603,6 +629,28 @@ mod tests {
             sentence(vec![fine(160, 0.60), level(90, 0.9, 0, None)]),
             None
         );
+    }
+
+    /// A checkout whose files are out of order is slow on a disk however much room there is.
+    #[test]
+    fn what_age_costs_with_room_is_not_laid_to_fullness() {
+        let phase = ("hot-files".to_owned(), "read".to_owned());
+        let slower = |size, full, ratio| level(size, full, 0, Some((ratio, Says::Slower)));
+        let said = |levels: Vec<Level>| recommendation(&by_target(Some(&phase), levels));
+        assert_eq!(
+            said(vec![slower(160, 0.60, 0.09), slower(100, 0.85, 0.06)]).as_deref(),
+            Some(
+                "In short: keep ext4 at 60 % full or less. Most of what age costs is not for lack of room: ext4 has \
+                 9 % of fresh speed at 60 % full."
+            )
+        );
+        // What being fuller adds is more, or what the emptiest has lost is little.
+        let adds = said(vec![slower(160, 0.60, 0.75), slower(100, 0.85, 0.30)]);
+        let little = said(vec![slower(160, 0.60, 0.85), slower(100, 0.85, 0.80)]);
+        for text in [adds, little] {
+            let text = text.expect("two sizes");
+            assert!(!text.contains("Most of what age costs"), "{text}");
+        }
     }
 
     #[test]

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 mod paths;
 mod served;
 pub use paths::paths;
-pub use served::{GroupThen, LongRuns, Served};
+pub use served::{GroupThen, LongRuns, NO_CRITERION, Served};
 
 /// Which file of a target.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -15,8 +15,8 @@ pub struct Score<'a> {
     pub value: f64,
 }
 
-/// The figure.
-pub fn figure(title: &str, aged: &[&Aged], published: &[Score<'_>]) -> Figure {
+/// The figure. Of a run of fewer days than the paper's, scores of the last day are left out: it is another day.
+pub fn figure(title: &str, aged: &[&Aged], published: &[Score<'_>], is_cut: bool) -> Figure {
     let days = aged.iter().map(|aged| aged.scores.len()).max().unwrap_or(0);
     let curves = aged.iter().map(|aged| {
         let scores = aged.scores.iter().enumerate();
@@ -26,15 +26,22 @@ pub fn figure(title: &str, aged: &[&Aged], published: &[Score<'_>]) -> Figure {
     Figure {
         slug: "layout-by-day",
         title: title.to_owned(),
-        text: "The share of blocks that directly follow their predecessor, at the end of every day. The workload is \
-               ours: it meets the published statistics of the authors' one, and is not the same."
-            .to_owned(),
+        text: format!(
+            "The share of blocks that directly follow their predecessor, at the end of every day. The workload is \
+             ours: it meets the published statistics of the authors' one, and is not the same.{}",
+            if is_cut {
+                " The paper's last day is later than the last one here, and not shown."
+            } else {
+                ""
+            }
+        ),
         axis: Axis::Linear,
         x_label: "day",
         y_label: "layout score",
         curves: curves.collect(),
         published: published
             .iter()
+            .filter(|p| p.day.is_some() || !is_cut)
             .map(|p| Published {
                 curve: p.target.to_owned(),
                 x: p.day.map_or(days as f64, f64::from),
@@ -63,6 +70,18 @@ pub fn falls_steadily(scores: &[f64]) -> Option<(bool, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_end_of_a_paper_is_not_drawn_on_an_earlier_day() {
+        let score = |day, value| Score {
+            target: "orig",
+            day,
+            value,
+        };
+        let published = [score(Some(1), 0.92), score(None, 0.77)];
+        let drawn = |is_cut| figure("", &[], &published, is_cut).published.len();
+        assert_eq!((drawn(false), drawn(true)), (2, 1));
+    }
 
     #[test]
     fn a_month_that_rises_is_no_steady_fall() {

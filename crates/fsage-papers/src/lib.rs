@@ -121,15 +121,22 @@ pub fn reproduce(
     }
 }
 
+/// The options by which a run is smaller than the paper's; `None` where it is not.
+fn cut(paper: &Paper) -> Option<String> {
+    let printed = paper.printed().ok()?;
+    let experiments = &paper.run.experiments;
+    let options = experiments.options_from(&printed.run.experiments);
+    Some(options).filter(|options| !options.is_empty())
+}
+
+/// Whether a run has fewer days than the paper's, so that their ends are not the same day.
+pub(crate) fn has_fewer_days(paper: &Paper) -> bool {
+    cut(paper).is_some_and(|options| options.contains("--days"))
+}
+
 /// That a run is smaller than the paper's, by which options; `None` where it is not.
 pub fn quick_look(paper: &Paper) -> Option<String> {
-    let run = &paper.run;
-    let cut = paper.printed().ok().map(|printed| {
-        let experiments = &printed.run.experiments;
-        run.experiments.options_from(experiments)
-    });
-    let cut = cut.filter(|options| !options.is_empty());
-    cut.map(|options| {
+    cut(paper).map(|options| {
         let end = if options.contains("--days") {
             " the paper's end is the last day here,"
         } else {

@@ -8,6 +8,9 @@ use fsage_target::{Target, TargetSpec};
 use serde::Serialize;
 use std::path::Path;
 
+/// What served requests for which no criterion found a run, so that the longest that was seen is taken.
+pub const NO_CRITERION: &str = "no criterion";
+
 /// What the allocator of ext4 made of the requests for a file's data on a day.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Served {
@@ -204,6 +207,7 @@ fn tally(trace: &str) -> Option<(Served, Option<u64>)> {
         all.longest_got = all.longest_got.max(got);
         let name = match *row.get(criterion)? {
             "preallocated" => "preallocated".to_owned(),
+            "0x5" => NO_CRITERION.to_owned(),
             name => format!("CR_{name}"),
         };
         match all.by.iter_mut().find(|(known, _)| *known == name) {

@@ -4,7 +4,6 @@ mod created_layout;
 mod hot_files;
 mod throughput;
 
-use super::Reproduction;
 use super::aged::Aged;
 use super::by_blocks::{Blocks, ByBlocks};
 use super::comparison::{Measured, other_reading};
@@ -14,6 +13,7 @@ use super::hot::{Hot, over};
 use super::layout_by_day::{self, Score};
 use super::paper::Paper;
 use super::sizes::{What, change, ratios};
+use super::{Reproduction, has_fewer_days};
 use fsage_core::Layout;
 use hot_files::HotFiles;
 use throughput::Throughput;
@@ -201,5 +201,6 @@ fn by_day(paper: &Paper, aged: &[&Aged]) -> Figure {
             score("orig", None, "S96.10.orig.end"),
             score("realloc", None, "S96.10.realloc.end"),
         ],
+        has_fewer_days(paper),
     )
 }

@@ -6,7 +6,6 @@ mod noswitch;
 mod smartfrag;
 mod split_files;
 
-use super::Reproduction;
 use super::aged::Aged;
 use super::by_blocks::{Blocks, ByBlocks};
 use super::comparison::{Measured, other_reading};
@@ -18,6 +17,7 @@ use super::paper::Paper;
 use super::remade::Truth;
 use super::sizes::change;
 use super::words;
+use super::{Reproduction, has_fewer_days};
 use aging_effect::AgingEffect;
 use free_space::FreeSpace;
 use noswitch::NoSwitch;
@@ -74,6 +74,7 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
             day: None,
             value: paper.value("S97.11"),
         }],
+        has_fewer_days(paper),
     )));
 
     let orig_empty = bench.sizes(&bench.empty("orig")?)?;

@@ -3,7 +3,9 @@
 use crate::summary::print_json;
 use crate::ui::{self, Ui};
 use fsage_core::size::human;
-use fsage_lab::history::{Done, FileDay, GroupThen, History, LongRuns, Served, Which, history};
+use fsage_lab::history::{
+    Done, FileDay, GroupThen, History, LongRuns, NO_CRITERION, Served, Which, history,
+};
 use fsage_lab::table;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -165,6 +167,10 @@ fn why(served: &Served) -> String {
              group of the goal. It takes the best of the first 200 pieces (mb_max_to_scan), where none suffices, so \
              that a longer run farther on is not seen."
         }
+        Some((name, _)) if name == NO_CRITERION => {
+            " No criterion found a run as long as what was searched for: the longest that was seen on the way is taken, \
+             which the kernel's trace shows as criterion 0x5."
+        }
         Some((name, _)) if name == "CR_ANY_FREE" => {
             " CR_ANY_FREE takes any free blocks, where no group has as many as are asked for."
         }
@@ -211,9 +217,13 @@ fn long(runs: &LongRuns) -> String {
         blocks(wanted)
     );
     if runs.have == 0 {
+        let none = match runs.groups {
+            1 => "The only group had no".to_owned(),
+            groups => format!("None of the {groups} groups had a"),
+        };
         return format!(
-            " None of the {} groups had {what}; the longest, in group {}, had {}.",
-            runs.groups,
+            " {none} {}; the longest, in group {}, had {}.",
+            what.trim_start_matches("a "),
             longest.group,
             blocks(longest.longest)
         );

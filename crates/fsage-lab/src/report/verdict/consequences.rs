@@ -8,7 +8,7 @@ use crate::fullness::{self, Fullness};
 use crate::report::bench::{Compared, Fastest, Ratio};
 use crate::report::names::is_simulated;
 use crate::report::over_days;
-use crate::report::subject::{Group, Subject};
+use crate::report::subject::{Group, Over, Subject};
 use crate::report::times::Times;
 use crate::report::words::{list, percent, thousands};
 use fsage_bench::{GoesOver, Says, benchmarks};
@@ -99,6 +99,46 @@ pub fn fullness(all: &[Fullness], is_drawn: bool) -> Vec<Finding> {
         .chain(fullness::of_one_life(all, is_drawn));
     let findings = sentences.map(|text| finding(text, Tone::Neutral, "fullness"));
     findings.collect()
+}
+
+/// What the layout of targets in several sizes is, where speeds tell how full they may get: files in pieces, and in
+/// another order than they are read in.
+pub fn layouts_by_fullness(group: &Group, all: &[Fullness]) -> Option<Finding> {
+    let subject = |spec: &str| group.subjects.iter().find(|subject| subject.spec == spec);
+    let share = |over: Option<Over>| over.map(|over| percent(over.mean));
+    let of_target = |of: &Fullness| {
+        of.phase.as_ref()?;
+        let (emptiest, fullest) = (of.levels.first()?, of.levels.last()?);
+        let (first, last) = (subject(&emptiest.target)?, subject(&fullest.target)?);
+        let line = |what: &str, value: fn(&DayRow) -> Option<f64>| {
+            let [first_end, last_end] = [first, last].map(|of| share(of.at_end(value)));
+            let fresh = share(first.of_control(value))?;
+            let (first_end, last_end) = (first_end?, last_end?);
+            Some(format!("{what} {first_end} and {last_end} (fresh {fresh})"))
+        };
+        let lines = [
+            line("blocks contiguous", DayRow::score),
+            line(
+                "files right behind the one before in their directory",
+                |day| day.value(&ADJACENCY),
+            ),
+        ];
+        let lines: Vec<String> = lines.into_iter().flatten().collect();
+        let [from, to] = [emptiest, fullest].map(|level| percent(level.utilization));
+        let name = &of.name;
+        (!lines.is_empty()).then(|| format!("{name} at {from} and {to} full: {}", list(&lines)))
+    };
+    let targets: Vec<String> = all.iter().filter_map(of_target).collect();
+    let is_flash = |subject: &Subject| subject.lives.iter().any(|life| !life.flash.is_empty());
+    let on_flash = if group.subjects.iter().all(is_flash) {
+        " On flash, files in pieces or out of order cost little; --device st4000nm0033, a disk, shows what they cost."
+    } else {
+        ""
+    };
+    (!targets.is_empty()).then(|| {
+        let text = format!("The layout of {}.{on_flash}", targets.join("; "));
+        finding(text, Tone::Neutral, "decay")
+    })
 }
 
 /// How fast the aged file systems are beside their controls, a sentence for each suite and phase that reads or writes

@@ -52,6 +52,7 @@ pub fn findings(group: &Group) -> Vec<Finding> {
     };
     if is_of_sizes {
         findings.extend(consequences::fullness(&sizes, !premise::is_history(group)));
+        findings.extend(consequences::layouts_by_fullness(group, &sizes));
         findings.extend(warnings::reserve(group));
         findings.extend(premise::findings(group));
         findings.extend(warnings::findings(group, &ranking, &sizes));

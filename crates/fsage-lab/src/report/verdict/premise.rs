@@ -86,19 +86,27 @@ fn sentence(group: &Group) -> Option<Finding> {
              loss and the order of targets may be other where sizes vary. `fsage generate ... --repeat {rounds} --vary \
              10` draws them, another --seed other ones."
         ),
-        _ => match made.view.as_deref() {
-            Some("commit") => "Holds for this history lived commit by commit, where changed files are rewritten in \
-                               place. A checkout that is pulled once a day makes them anew, and ages otherwise: `fsage \
-                               generate git --view day`. Nothing in it is drawn: `--clones 4 --stagger 365` puts \
-                               copies side by side, and each --seed moves them otherwise."
-                .to_owned(),
-            Some("day") => "Holds for this history lived day by day, as a checkout where changed files are made \
-                            anew. A tree that is worked in rewrites them in place, and ages otherwise: `fsage \
-                            generate git --view commit`. Nothing in it is drawn: `--clones 4 --stagger 365` puts \
-                            copies side by side, and each --seed moves them otherwise."
-                .to_owned(),
-            _ => return None,
-        },
+        _ => {
+            let held = match made.view.as_deref()? {
+                "commit" => {
+                    "Holds for this history lived commit by commit, where changed files are rewritten in place. A \
+                     checkout that is pulled once a day makes them anew, and ages otherwise: `fsage generate git --view \
+                     day`."
+                }
+                "day" => {
+                    "Holds for this history lived day by day, as a checkout where changed files are made anew. A tree \
+                     that is worked in rewrites them in place, and ages otherwise: `fsage generate git --view commit`."
+                }
+                _ => return None,
+            };
+            // Copies that are moved by more than the history is long would come one after the other.
+            let days = group.subjects.iter().map(Subject::days).max().unwrap_or(0);
+            let stagger = (days / 4).clamp(1, 365);
+            format!(
+                "{held} Nothing in it is drawn: `--clones 4 --stagger {stagger}` puts copies side by side, and each \
+                 --seed moves them otherwise."
+            )
+        }
     };
     Some(finding(text, Tone::Neutral, "decay"))
 }
