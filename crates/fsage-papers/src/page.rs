@@ -109,8 +109,13 @@ fn verdict(paper: &Paper, lines: &[Line]) -> Vec<Finding> {
         let statement = of.first().and_then(|id| of_cause(id));
         let statement = statement.map_or("", |line| &line.expected.statement);
         let ids: Vec<&str> = of.iter().map(|id| id.as_str()).collect();
+        let others = match ids.len() {
+            0 | 1 => String::new(),
+            2 => ", and another row for the same reason".to_owned(),
+            n => format!(", and {} other rows for the same reason", n - 1),
+        };
         let text = format!(
-            "{verdict}: {statement} ({}). {}",
+            "{verdict}: {statement}{others} ({}). {}",
             ids.join(", "),
             cause.in_short()
         );
@@ -149,6 +154,7 @@ fn comparison(lines: &[Line]) -> page::Exhibit {
         "statement",
         "published",
         "ours",
+        "met within",
         "known",
         "place",
         "arithmetic, reading, reason",
@@ -161,6 +167,7 @@ fn comparison(lines: &[Line]) -> page::Exhibit {
         let notes = [&row.source, &row.from, &row.measured, &row.not_measurable];
         let notes: Vec<&str> = notes.into_iter().flatten().map(String::as_str).collect();
         let further = [
+            row.band_text().unwrap_or_default(),
             row.known.as_str().to_owned(),
             row.place.clone(),
             notes.join("; "),
