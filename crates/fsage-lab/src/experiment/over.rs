@@ -197,7 +197,11 @@ impl Sweep {
         let differ = differ.map_or_else(String::new, |differ| format!(" ({differ})"));
         let Curve { name, .. } = curve;
         let parameter = &self.parameter;
-        let (a, b) = (format!("{a:.2}"), format!("{b:.2}"));
+        // A third digit where two show no difference that there is.
+        let in_digits = |digits: usize| [a, b].map(|value| format!("{value:.digits$}"));
+        let [two, three] = [2, 3].map(in_digits);
+        let is_shown = two[0] != two[1] || three[0] == three[1];
+        let [a, b] = if is_shown { two } else { three };
         Some(if a == b {
             format!(
                 "{name}: {what} {a} both at {parameter} {} and at {}{differ}{but}{undone}.",

@@ -192,11 +192,17 @@ fn of_metric(
             } else {
                 of.metric.name()
             },
-            from_zero: is_ratio,
+            from_zero: is_ratio && !are_near_1(of),
             ..Axis::default()
         },
         series.collect(),
     )
+}
+
+/// Whether all values are so near to 1 that an axis from 0 would show one line.
+fn are_near_1(of: &OfMetric) -> bool {
+    let mut points = of.curves.iter().flat_map(|curve| &curve.points);
+    points.all(|at| (0.75..=1.25).contains(&at.over.mean))
 }
 
 /// Which points are of file systems that hold other files than the workload's, because operations were skipped.

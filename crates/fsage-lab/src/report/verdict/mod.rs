@@ -60,6 +60,7 @@ pub fn findings(group: &Group) -> Vec<Finding> {
     } else {
         // A file system that had no room comes before all others are praised.
         findings.extend(warnings::ran_out(group, &ranking));
+        findings.extend(warnings::unequal_sizes(group));
         findings.extend(warnings::nearly_empty(group, &compared));
         let no_verdict = warnings::no_verdict(group);
         let draws = clock::one_system(group);

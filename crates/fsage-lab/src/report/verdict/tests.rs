@@ -739,6 +739,21 @@ fn what_age_made_better_is_no_cost() {
     );
 }
 
+#[test]
+fn targets_of_unequal_sizes_are_named_before_the_answer() {
+    let of = |spec: &str| Subject {
+        spec: spec.to_owned(),
+        ..one(spec, &[0.9], Some(1.0))
+    };
+    let is_said = |specs: [&str; 2]| said(specs.map(of).to_vec())[0].contains("not alike in size");
+    assert!(is_said(["ext4:size=800M", "xfs:size=512M"]));
+    assert!(
+        !is_said(["ext4:size=503M", "xfs:size=512M"]),
+        "much the same"
+    );
+    assert!(!is_said(["ext4:size=800M", "xfs"]), "not known");
+}
+
 /// Who reads one sentence reads of the target that had no room, too.
 #[test]
 fn what_is_bad_comes_with_the_answer_as_a_headline() {

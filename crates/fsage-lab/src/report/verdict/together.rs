@@ -102,7 +102,7 @@ pub fn sentence(group: &Group) -> Option<Answer> {
     let over = if cases_of(&known[best].1) == cases_of(&known[next].1) {
         "all benchmarks"
     } else {
-        "the benchmarks that both have"
+        "the benchmarks that both have (a larger size= gives room for all)"
     };
     let rivals = (0..known.len()).filter(|&place| place != best);
     let rivals = rivals.filter(|&place| !is_of_options || best == 0 || place == next);
@@ -210,7 +210,7 @@ fn fresh(
         format!(" From fresh to aged that ratio changes by a factor of {ends}.")
     });
     // What holds for all of it may hide what does not for a part.
-    let part = |what: &str, counts: fn(&str) -> bool| {
+    let part = |what: &str, counts: &dyn Fn(&str) -> bool| {
         let beside = |is_aged| Some(times(&best.1, of_rival, is_aged, counts)?.0);
         let (aged, fresh) = (beside(true)?, beside(false)?);
         let turns = matches!(
@@ -221,8 +221,18 @@ fn fresh(
         turns.then(|| format!("{what} (fresh {fresh})"))
     };
     let is_turned = is_faster && of_best.says == Says::Slower;
-    let parts = [part("reads", is_read), part("writes", is_write)];
-    let parts: Vec<String> = parts.into_iter().flatten().filter(|_| !is_turned).collect();
+    let parts = [part("reads", &is_read), part("writes", &is_write)];
+    let mut parts: Vec<String> = parts.into_iter().flatten().filter(|_| !is_turned).collect();
+    if parts.is_empty() && !is_turned {
+        let phases: BTreeSet<&str> = cases_of(&best.1)
+            .into_iter()
+            .map(|case| case.1.as_str())
+            .collect();
+        let phases = phases.into_iter();
+        parts = phases
+            .filter_map(|phase| part(phase, &|of| of == phase))
+            .collect();
+    }
     let turned = if parts.is_empty() {
         String::new()
     } else {
@@ -243,7 +253,11 @@ fn change(of: &Lives, than: &Lives) -> Option<String> {
     let over = Over::of(life::independent(changes))?;
     over.mean_interval?;
     let ends = interval(over.ends())?;
-    Some(format!("{:.2} ({ends})", over.mean))
+    // As many digits as its ends have.
+    let digits = ends
+        .find(' ')
+        .map_or(2, |end| end - 1 - ends.find('.').unwrap_or(0));
+    Some(format!("{:.digits$} ({ends})", over.mean))
 }
 
 #[cfg(test)]
@@ -333,7 +347,7 @@ mod tests {
         let larger: Vec<Row> = roomy.lives[0].bench.iter().map(of_larger).collect();
         roomy.lives[0].bench.extend(larger);
         let of_both = said(vec![full.clone(), roomy.clone()]).unwrap();
-        let expected = "for this life, over the benchmarks that both have: ";
+        let expected = "for this life, over the benchmarks that both have (a larger size= gives room for all): ";
         assert!(of_both.starts_with(expected), "{of_both}");
         assert!(of_both.contains("of the ratios of 2 cases"), "{of_both}");
         full.lives[0].bench.clone_from(&roomy.lives[0].bench);
@@ -406,6 +420,31 @@ mod tests {
         assert!(
             !part.contains("turns"),
             "reads are slower aged as well: {part}"
+        );
+        // Of reads and writes it stays; of one kind of writes it does not.
+        let (mut of_a, mut of_g) = (a.clone(), aged_and_fresh("g", (100, 100), (140, 140)));
+        for (subject, aged, fresh) in [(&mut of_a, 300, 300), (&mut of_g, 350, 250)] {
+            let rows = subject.lives[0].bench.clone();
+            let appended = rows
+                .into_iter()
+                .filter(|row| row.measurement.phase == "create");
+            let appended = appended.map(|mut row| {
+                let speed = if row.state == State::Aged {
+                    aged
+                } else {
+                    fresh
+                };
+                row.measurement.phase = "append".to_owned();
+                row.measurement.bytes = speed * 1_000_000;
+                row
+            });
+            let appended: Vec<Row> = appended.collect();
+            subject.lives[0].bench.extend(appended);
+        }
+        let one = said(vec![of_a, of_g]).unwrap();
+        assert!(
+            one.contains("Age turns the order round in append (fresh 20 % faster)"),
+            "{one}"
         );
         // Over both the order stays; that of reads does not.
         let f = aged_and_fresh("f", (100, 120), (100, 180));

@@ -9,7 +9,7 @@ use crate::fullness::Fullness;
 use crate::report::bench::Compared;
 use crate::report::subject::{Group, Life, Subject};
 use crate::report::words::{counted, list, percent, thousands};
-use fsage_core::size::human;
+use fsage_core::size::{self, human};
 use fsage_metrics::{files, pieces};
 use fsage_report::{Finding, Tone};
 use fsage_target::TargetSpec;
@@ -112,6 +112,33 @@ pub fn no_verdict(group: &Group) -> Option<Finding> {
         let text = format!(
             "No verdict: {} skipped more than half of the operations. A larger size= gives them room.",
             list(&names)
+        );
+        finding(text, Tone::Bad, "outcomes")
+    })
+}
+
+/// That targets which are compared are not alike in size, so that one of them is fuller for that alone.
+pub fn unequal_sizes(group: &Group) -> Option<Finding> {
+    /// Sizes that differ by less leave much the same room.
+    const ALIKE: f64 = 1.15;
+    let subjects = group.subjects.iter();
+    let sized = subjects.filter_map(|subject| {
+        let spec = TargetSpec::parse(&subject.spec).ok()?;
+        let bytes = size::parse(spec.value("size")?).ok()?;
+        Some((subject.name.as_str(), bytes))
+    });
+    let sized: Vec<(&str, u64)> = sized.collect();
+    let (least, most) = (
+        sized.iter().min_by_key(|(_, bytes)| *bytes)?,
+        sized.iter().max_by_key(|(_, bytes)| *bytes)?,
+    );
+    (most.1 as f64 > least.1 as f64 * ALIKE).then(|| {
+        let text = format!(
+            "The targets are not alike in size: {} has {}, {} has {}, and is fuller for that alone.",
+            most.0,
+            human(most.1),
+            least.0,
+            human(least.1)
         );
         finding(text, Tone::Bad, "outcomes")
     })
