@@ -259,7 +259,8 @@ def profile(
 
     ``profile``: Name of a preset, TOML file, or folder with the three files of a Geriatrix profile
     ``seed``: Seed [default: 1]
-    ``days``: The same curves over so many days, with the same activity a day [default: as the profile says]
+    ``days``: The same curves over so many days, with the same activity a day if the profile says that, else in all
+        [default: as the profile says]
     ``capacity``: Another size of the file system, as in 512M, with as many more operations and files
     ``file_scale``: Files N times larger, on a file system N times larger, with no more operations; a capacity is
         that of the larger one [default: 1]

@@ -393,7 +393,11 @@ impl Fullness {
                         "room for all of the workload limits it to {best}: {next}, tried next, has too little"
                     );
                 }
-                let cost = percent(lost(left));
+                // Just over a tenth is seen to be more.
+                let cost = match lost(left) {
+                    just if just < 0.105 => format!("{:.2} %", just * 100.0),
+                    cost => percent(cost),
+                };
                 // Where the step is small, so is what tells one from the other.
                 let and = match lost(before) {
                     little if little < 0.01 => String::new(),

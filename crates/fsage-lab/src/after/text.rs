@@ -230,7 +230,8 @@ fn answer_of_speed(outcome: &Outcome, phase: &fullness::Phase) -> Option<String>
         let gone = later.is_some_and(|later| later.ratio - 1.0 < (beside.ratio - 1.0) / 4.0);
         let later = later.map_or_else(String::new, |later| {
             let more = counted(outcome.days_more, "day");
-            format!(", {:.2} times {more} later", later.ratio)
+            let half = half_gone(outcome, treatment).unwrap_or_default();
+            format!(", {:.2} times {more} later{half}", later.ratio)
         });
         let ratio = beside.ratio;
         Some(match beside.says {
@@ -262,6 +263,33 @@ fn answer_of_speed(outcome: &Outcome, phase: &fullness::Phase) -> Option<String>
             outcome.target,
             answers.join("; ")
         )
+    })
+}
+
+/// How long half of what a treatment won in layout lasts, beside living on without it; none where it won little, or where
+/// the days of one are not known.
+fn half_gone(outcome: &Outcome, treatment: &str) -> Option<String> {
+    /// A smaller gain is no layout that could be lost.
+    const LEAST: f64 = 0.02;
+    let [before, after] = [None, Some(treatment)].map(|of| outcome.stage(of, false));
+    let won = after?.layout_score? - before?.layout_score?;
+    let [without, with] = [None, Some(treatment)].map(|of| outcome.stage(of, true));
+    let (without, with) = (&without?.layout_by_day, &with?.layout_by_day);
+    if won < LEAST || with.is_empty() || with.len() != without.len() {
+        return None;
+    }
+    let left = with
+        .iter()
+        .zip(without)
+        .map(|(with, without)| Some((*with)? - (*without)?));
+    let left: Option<Vec<f64>> = left.collect();
+    let gone = left?.iter().position(|left| *left < won / 2.0);
+    Some(match gone {
+        Some(day) => {
+            let days = counted(day as u64 + 1, "day");
+            format!("; half of what it won in layout is gone after {days}")
+        }
+        None => "; more than half of what it won in layout is left then".to_owned(),
     })
 }
 
@@ -448,6 +476,39 @@ mod tests {
                 stage(true, layout, files, full),
             ],
         }
+    }
+
+    /// By hand: 0.2 is won, and 0.16, 0.11 and 0.09 are left of it on three days; 0.1 is half.
+    #[test]
+    fn half_of_a_gain_is_gone_on_the_first_day_that_has_less() {
+        let half = |with: [f64; 3]| {
+            let stage = |treatment: Option<&str>, lived_on, layout_score, by_day: &[f64]| Stage {
+                treatment: treatment.map(str::to_owned),
+                lived_on,
+                layout_score: Some(layout_score),
+                layout_by_day: by_day.iter().copied().map(Some).collect(),
+                ..Stage::new(None, &DayRow::default())
+            };
+            let outcome = Outcome {
+                target: "ext4".to_owned(),
+                days_more: 3,
+                stages: vec![
+                    stage(None, false, 0.7, &[]),
+                    stage(None, true, 0.7, &[0.7, 0.7, 0.7]),
+                    stage(Some("defrag"), false, 0.9, &[]),
+                    stage(Some("defrag"), true, with[2], &with),
+                ],
+            };
+            half_gone(&outcome, "defrag").expect("a gain")
+        };
+        assert_eq!(
+            half([0.86, 0.81, 0.79]),
+            "; half of what it won in layout is gone after 3 days"
+        );
+        assert_eq!(
+            half([0.86, 0.85, 0.84]),
+            "; more than half of what it won in layout is left then"
+        );
     }
 
     /// 96 % of the space is in use, a tenth of it behind the ends of files: of two stages the same share is compared.

@@ -19,7 +19,7 @@ pub use filled::{filled, roomy};
 pub use real::days_so_far;
 pub use sizes::sized;
 pub(crate) use sizes::{SMALL_BLOCKS, has_small_blocks};
-pub(crate) use sizes::{bytes_of, can_be_made, of_capacity};
+pub(crate) use sizes::{bytes_of, can_be_made, in_units, of_capacity};
 pub(crate) use snapshots::taken as snapshots_taken;
 
 use crate::days::{self, DayRow};

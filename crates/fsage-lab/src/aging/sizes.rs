@@ -141,7 +141,7 @@ fn default_bytes(spec: &TargetSpec, key: &Key) -> Option<u64> {
 }
 
 /// Whole kibibytes as the command line takes them: 4G, 514M.
-pub(super) fn in_units(bytes: u64) -> String {
+pub(crate) fn in_units(bytes: u64) -> String {
     let units = [(40, "T"), (30, "G"), (20, "M")];
     let whole = units
         .into_iter()

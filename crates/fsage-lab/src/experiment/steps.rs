@@ -34,6 +34,9 @@ pub struct MadeOf {
     pub after: Option<after::Options>,
 }
 
+/// The file in the folder of a run that says what it is made of.
+const KEPT: &str = "made-of.json";
+
 /// What is benchmarked, and on what.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bench {
@@ -114,13 +117,19 @@ impl MadeOf {
 }
 
 impl MadeOf {
+    /// What was kept of a run; none of one that `fsage age` made, or whose file is damaged.
+    pub fn kept(run: &Path) -> Option<MadeOf> {
+        let kept = fsage_input::bytes(&run.join(KEPT), fsage_input::TEXT_BYTES);
+        serde_json::from_slice(&kept.ok()?).ok()
+    }
+
     /// Keeps it in the folder of a run that is aged, for when that goes on. One that is there is of the same kind, or
     /// this is an error.
     ///
     /// # Errors
     /// It cannot be written.
     pub fn keep(&self, run: &Path) -> crate::Result<()> {
-        let path = run.join("made-of.json");
+        let path = run.join(KEPT);
         let failed = || format!("{}: cannot be read", path.display());
         match fsage_input::bytes(&path, fsage_input::TEXT_BYTES) {
             Err(error) if error.kind() == ErrorKind::NotFound => write_json(&path, self),

@@ -6,10 +6,11 @@ use anyhow::bail;
 use clap::builder::ArgPredicate;
 use fsage_bench::benchmarks;
 use fsage_lab::benching::{self, Command, Exec, Existing, Plan, What, over_days};
+use fsage_lab::experiment::MadeOf;
 use fsage_target::TargetSpec;
 use serde::Serialize;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Benchmarks each target of a run: aged, and its unaged control beside it.
 ///
@@ -161,8 +162,36 @@ fn list(json: bool) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
+/// The options; of a run that was benchmarked before, its device and its host where none are named, so that results are
+/// of one machine.
+fn as_before(args: &Args, ui: Ui) -> benching::Options {
+    let mut options = args.options.clone();
+    let kept = args.run.as_deref().and_then(MadeOf::kept);
+    let Some(before) = kept.and_then(|made_of| made_of.bench) else {
+        return options;
+    };
+    let before = before.options;
+    // One of a file is looked for where this command is given.
+    let is_known = |name: &String| !name.contains(['/', '.']) || Path::new(name).is_file();
+    if options.device.is_none() && options.host.is_none() {
+        options.device = before.device.filter(is_known);
+        options.host = before.host.filter(is_known);
+        let named = [("--device", &options.device), ("--host", &options.host)];
+        let named = named.map(|(option, name)| Some(format!("{option} {}", name.as_ref()?)));
+        let named: Vec<String> = named.into_iter().flatten().collect();
+        if !named.is_empty() {
+            ui.note(&format!(
+                "On {}, as the run was benchmarked; --device NAME takes another one.",
+                named.join(" ")
+            ));
+        }
+    }
+    options
+}
+
 fn plan(args: &Args, targets: &[TargetSpec], ui: Ui) -> anyhow::Result<Plan> {
-    let mut plan = args.exec.plan(&args.options, targets)?;
+    let options = as_before(args, ui);
+    let mut plan = args.exec.plan(&options, targets)?;
     if let Some(line) = &args.exec.line
         && !Command::names_place(line)
     {

@@ -87,6 +87,14 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     }
 }
 
+/// Whether a model of ext4 has the journal that `mkfs` gives it, and does not see when that is full.
+fn commits_by_days(model: &str) -> bool {
+    TargetSpec::parse(model).is_ok_and(|spec| {
+        let by_time = spec.value("regime") == Some("default");
+        spec.kind == "ext4" && !by_time && !spec.has("journal")
+    })
+}
+
 fn print(out: &mut impl Write, verdict: &Verdict) -> io::Result<()> {
     let fact = |name: &str| verdict.facts.get(name).map_or("?", String::as_str);
     writeln!(out, "Model   {}", verdict.model)?;
@@ -144,6 +152,12 @@ fn print(out: &mut impl Write, verdict: &Verdict) -> io::Result<()> {
         writeln!(
             out,
             "  In regime b a file of several mappings lies by when they become written: does it differ in regime a?"
+        )?;
+    }
+    if commits_by_days(&verdict.model) {
+        writeln!(
+            out,
+            "  A commit because the journal is full is not simulated in this regime: is it the same with journal=64M?"
         )?;
     }
     for what in &difference.what {

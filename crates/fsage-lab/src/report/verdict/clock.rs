@@ -65,14 +65,34 @@ fn names(subjects: &[&Subject]) -> String {
     list(&names)
 }
 
-/// That some targets wrote back at the end of each day and others by time: what they differ in is that, too.
+/// That some targets wrote back at the end of each day and others by time, or found their blocks in the call: what they
+/// differ in is that, too.
 pub fn mixed(group: &Group) -> Option<Finding> {
     let (end_of_day, by_time) = (
         with(group, WriteBack::EndOfDay),
         with(group, WriteBack::ByTime),
     );
-    if end_of_day.is_empty() || by_time.is_empty() {
+    let is_in_the_call = |subject: &&Subject| {
+        let regime = TargetSpec::parse(&subject.spec).ok();
+        let regime = regime.and_then(|spec| spec.value(REGIME).map(str::to_owned));
+        regime.is_some_and(|regime| IN_THE_CALL.contains(&regime.as_str()))
+    };
+    let in_the_call: Vec<&Subject> = group.subjects.iter().filter(is_in_the_call).collect();
+    if end_of_day.is_empty() {
         return None;
+    }
+    if by_time.is_empty() {
+        return (!in_the_call.is_empty()).then(|| {
+            let text = format!(
+                "{} {} back at the end of each day, as no kernel does that is left alone, and {} {} blocks in the call \
+                 itself: most of the difference may be that. Beside {REGIME}={BY_TIME} it is one of a kernel's own.",
+                names(&end_of_day),
+                if end_of_day.len() == 1 { "writes" } else { "write" },
+                names(&in_the_call),
+                if in_the_call.len() == 1 { "finds" } else { "find" }
+            );
+            finding(text, Tone::Bad, "decay")
+        });
     }
     let (writes, do_so) = match (end_of_day.len(), by_time.len()) {
         (1, 1) => ("writes", "does so"),
@@ -96,9 +116,10 @@ pub fn findings(group: &Group) -> Vec<Finding> {
         [] => end_of_day(&with(group, WriteBack::EndOfDay)),
         _ => None,
     };
-    let texts = end_of_day
-        .into_iter()
-        .chain(replayed(&with(group, WriteBack::Replayed), &by_time));
+    let texts =
+        end_of_day
+            .into_iter()
+            .chain(replayed(group, &with(group, WriteBack::Replayed), &by_time));
     texts
         .map(|text| finding(text, Tone::Neutral, "decay"))
         .collect()
@@ -124,7 +145,12 @@ fn end_of_day(all: &[&Subject]) -> Option<String> {
     ))
 }
 
-fn replayed(replayed: &[&Subject], by_time: &[&Subject]) -> Option<String> {
+/// Whether a model lives at a pace instead of by the workload's clock.
+fn has_pace(subject: &Subject) -> bool {
+    TargetSpec::parse(&subject.spec).is_ok_and(|spec| spec.has(RATE))
+}
+
+fn replayed(group: &Group, replayed: &[&Subject], by_time: &[&Subject]) -> Option<String> {
     let first = TargetSpec::parse(&replayed.first()?.spec).ok()?;
     let model = first
         .place
@@ -136,6 +162,8 @@ fn replayed(replayed: &[&Subject], by_time: &[&Subject]) -> Option<String> {
              of the replay, takes it away.",
             names(by_time)
         ),
+        // A model that keeps the pace of the replay is what is to be taken already.
+        Some(_) if group.subjects.iter().any(has_pace) => String::new(),
         Some(system) => {
             format!(" The model lives by the workload's clock: --on {system}:{REGIME}={BY_TIME}.")
         }

@@ -72,7 +72,7 @@ pub fn findings(group: &Group) -> Vec<Finding> {
                 .or_else(|| consequences::of_one(group, &compared));
             findings.extend(answer.into_iter().flat_map(|answer| {
                 let proven = answer.is_open.then(|| {
-                    let options = options.take().map(|finding| finding.text);
+                    let options = options.take().map(|finding| uncapitalized(&finding.text));
                     options.or_else(|| ranking.proven(unlike.is_some()))
                 });
                 in_short(&answer.text, proven.flatten())
@@ -125,6 +125,13 @@ const IN_SHORT: &str = "In short, ";
 pub fn headlines(findings: &[Finding]) -> &[Finding] {
     let answer = findings.iter().position(|f| f.tone != Tone::Bad);
     &findings[..answer.map_or(findings.len(), |at| at + 1)]
+}
+
+/// A sentence as it stands behind a comma.
+fn uncapitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_lowercase());
+    first.into_iter().chain(letters).collect()
 }
 
 /// What those read who read one sentence: the answer of the benchmarks, or, where these leave it open, what lives prove

@@ -6,6 +6,7 @@
 
 use super::consequences::{Answer, LITTLE, before_age, hidden_by_flash, interval, whose};
 use super::{options, skipped_too_many};
+use crate::aging::in_units;
 use crate::benching::{Line, lines, words};
 use crate::life;
 use crate::report::names::is_simulated;
@@ -14,6 +15,7 @@ use crate::report::times::{Times, in_same_lives};
 use crate::report::words::{list, percent};
 use fsage_bench::{Ratio, Says};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 /// Suite, phase and size of files.
 type Case = (String, String, Option<u64>);
@@ -50,41 +52,24 @@ pub fn sentence(group: &Group) -> Option<Answer> {
     let (all, cases) = aged(|_| true)?;
     let names: Vec<&str> = subjects.iter().map(|s| s.name.as_str()).collect();
     let (life, _) = whose(group);
-    let said = |of: &Times| words(of.mean, of.ends, of.says);
-    let part = |of: &Times| match (of.says, interval(of.ends)) {
-        // In words it has its interval already.
-        (Says::Inconclusive, _) | (_, None) => said(of),
-        (_, Some(ends)) => format!("{} ({ends})", said(of)),
-    };
-    let (reads, writes) = (part(&reads), part(&writes));
-    let (best_name, next_name) = (names[best], names[next]);
-    let as_fast = places[1..].iter().filter_map(|&place| {
+    let as_fast = places[1..]
+        .iter()
+        .filter(|&&place| is_of_options && place != next);
+    let as_fast = as_fast.filter_map(|&place| {
         let of_best = times(&known[best].1, &known[place].1, true, |_| true)?.0;
-        let is_slower = of_best.says == Says::Faster;
-        (is_of_options && place != next && !is_slower).then_some(names[place])
+        (of_best.says != Says::Faster).then_some(names[place])
     });
-    let as_fast: Vec<&str> = as_fast.collect();
-    let (it, not_told_apart) = if as_fast.is_empty() {
-        ("it", String::new())
-    } else {
-        let apart = format!(", which cannot be told apart from {}", list(&as_fast));
-        (best_name, apart)
+    let next_name = names[next];
+    let answer = Beside {
+        best: names[best],
+        next: next_name,
+        none: is_of_options.then_some(names[0]),
+        as_fast: as_fast.collect(),
+        all,
+        reads,
+        writes,
     };
-    let answer = match all.says {
-        Says::Faster | Says::Slower => format!(
-            "{best_name}{not_told_apart}. Aged, beside {next_name}, {it} is {}{}: reads {reads}, writes {writes}",
-            said(&all),
-            interval(all.ends).map_or_else(String::new, |ends| format!(" ({ends} times as fast)")),
-        ),
-        Says::Same => format!(
-            "{best_name} or {next_name}. Aged, beside {next_name}, {best_name} is {}: reads {reads}, writes {writes}",
-            part(&all)
-        ),
-        Says::Inconclusive => format!(
-            "open. Aged, beside {next_name}, {best_name} is {}: reads {reads}, writes {writes}",
-            said(&all)
-        ),
-    };
+    let best_name = names[best];
     let others = places[1..].iter().filter(|&&place| place != next);
     let others = others.map(|&place| {
         let share = percent(speeds[place] / speeds[best]);
@@ -112,15 +97,111 @@ pub fn sentence(group: &Group) -> Option<Answer> {
         None => "That is the geometric mean",
     };
     let text = format!(
-        "for {life}, over {over}: {answer}.{} {means} of the ratios of {cases} cases, every size of every \
+        "for {life}, over {over}: {answer}.{}{} {means} of the ratios of {cases} cases, every size of every \
          phase once.{others}{}",
         fresh.unwrap_or_default(),
+        slower_at(&known[best].1, &known[next].1, next_name, all.says),
         hidden_by_flash(group, all.says == Says::Faster && all.mean >= LITTLE).unwrap_or_default()
     );
     Some(Answer {
         text,
         is_open: all.says == Says::Inconclusive,
     })
+}
+
+/// The fastest aged target beside another one.
+struct Beside<'a> {
+    best: &'a str,
+    next: &'a str,
+    /// The target without options, where the others are its options.
+    none: Option<&'a str>,
+    /// Options that cannot be told apart from the best.
+    as_fast: Vec<&'a str>,
+    all: Times,
+    reads: Times,
+    writes: Times,
+}
+
+impl fmt::Display for Beside<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let said = |of: &Times| words(of.mean, of.ends, of.says);
+        let part = |of: &Times| match (of.says, interval(of.ends)) {
+            // In words it has its interval already.
+            (Says::Inconclusive, _) | (_, None) => said(of),
+            (_, Some(ends)) => format!("{} ({ends})", said(of)),
+        };
+        let Beside {
+            best, next, all, ..
+        } = self;
+        let apart = |how: &str| match &self.as_fast[..] {
+            [] => String::new(),
+            as_fast => format!(", {how}: {}", list(as_fast)),
+        };
+        match (all.says, self.none) {
+            (Says::Faster | Says::Slower, _) => {
+                let it = if self.as_fast.is_empty() { "it" } else { best };
+                let apart = apart("which cannot be told apart from others");
+                let ends = interval(all.ends);
+                let ends = ends.map_or_else(String::new, |ends| format!(" ({ends} times as fast)"));
+                write!(
+                    f,
+                    "{best}{apart}. Aged, beside {next}, {it} is {}{ends}",
+                    said(all)
+                )?;
+            }
+            (Says::Same, Some(none)) => {
+                let also = apart("and so is what cannot be told apart from it");
+                let is = part(all);
+                write!(
+                    f,
+                    "no option is faster than {none}. Aged, beside {next}, {best} is {is}{also}"
+                )?;
+            }
+            (Says::Same, None) => write!(
+                f,
+                "{best} or {next}. Aged, beside {next}, {best} is {}",
+                part(all)
+            )?,
+            (Says::Inconclusive, _) => {
+                write!(f, "open. Aged, beside {next}, {best} is {}", said(all))?;
+            }
+        }
+        write!(
+            f,
+            ": reads {}, writes {}",
+            part(&self.reads),
+            part(&self.writes)
+        )
+    }
+}
+
+/// Sizes of files at which the faster target is the slower one: those who have such files want the other.
+fn slower_at(best: &Lives, next: &Lives, next_name: &str, says: Says) -> String {
+    if says != Says::Faster {
+        return String::new();
+    }
+    let sizes: BTreeSet<u64> = cases_of(best)
+        .into_iter()
+        .filter_map(|case| case.2)
+        .collect();
+    let slower = sizes.into_iter().filter_map(|size| {
+        let is_of = |case: &Case| case.2 == Some(size);
+        let of_size = of_cases(best, next, true, is_of)?.0;
+        let ends = interval(of_size.ends).map_or_else(String::new, |ends| format!(" ({ends})"));
+        (of_size.says == Says::Slower).then(|| {
+            let slower = words(of_size.mean, of_size.ends, of_size.says);
+            format!("at {} {slower}{ends}", in_units(size))
+        })
+    });
+    let slower: Vec<String> = slower.collect();
+    if slower.is_empty() {
+        String::new()
+    } else {
+        format!(
+            " Not at every size of files: beside {next_name} it is {}.",
+            list(&slower)
+        )
+    }
 }
 
 fn is_read(phase: &str) -> bool {
@@ -164,6 +245,16 @@ fn times(
     is_aged: bool,
     counts: impl Fn(&str) -> bool,
 ) -> Option<(Times, usize)> {
+    of_cases(of, than, is_aged, |(_, phase, _)| counts(phase))
+}
+
+/// The same over the cases that count.
+fn of_cases(
+    of: &Lives,
+    than: &Lives,
+    is_aged: bool,
+    counts: impl Fn(&Case) -> bool,
+) -> Option<(Times, usize)> {
     let ratios = ratios(of, than, is_aged, counts);
     let cases = ratios.iter().map(|(_, (cases, _))| *cases).max()?;
     let ratios: Vec<_> = ratios
@@ -178,12 +269,12 @@ fn ratios(
     of: &Lives,
     than: &Lives,
     is_aged: bool,
-    counts: impl Fn(&str) -> bool,
+    counts: impl Fn(&Case) -> bool,
 ) -> Vec<(life::Life, (usize, Ratio))> {
     let ratios = in_same_lives(of, than).filter_map(|(life, of, than)| {
         let cases = of
             .iter()
-            .filter(|((_, phase, _), _)| counts(phase))
+            .filter(|(case, _)| counts(case))
             .filter_map(|(case, line)| line.beside(than.get(case)?, is_aged));
         let cases: Vec<_> = cases.collect();
         Some((life.clone(), (cases.len(), Ratio::of(&cases)?)))
@@ -358,6 +449,32 @@ mod tests {
         );
     }
 
+    /// By hand: at 16 KiB half as fast, at 1 MiB ten times as fast.
+    #[test]
+    fn sizes_at_which_the_faster_one_is_slower_are_named() {
+        let with_large = |name: &str, small: u64, large: u64| {
+            let mut subject = subject(name, small, small);
+            let rows = subject.lives[0].bench.clone().into_iter();
+            let rows = rows.map(|mut row| {
+                row.measurement.file_bytes = Some(1 << 20);
+                row.measurement.bytes = large * 1_000_000;
+                row
+            });
+            let rows: Vec<Row> = rows.collect();
+            subject.lives[0].bench.extend(rows);
+            subject
+        };
+        let text = said(vec![with_large("a", 50, 1000), with_large("b", 100, 100)]).unwrap();
+        assert!(
+            text.contains("a. Aged, beside b, it is 2.2 times as fast"),
+            "{text}"
+        );
+        let expected = "Not at every size of files: beside b it is at 16K 50 % slower.";
+        assert!(text.contains(expected), "{text}");
+        let text = said(vec![with_large("a", 150, 1000), with_large("b", 100, 100)]).unwrap();
+        assert!(!text.contains("Not at every size"), "{text}");
+    }
+
     /// By hand: beside b the third one reads and creates at half the speed; beside a that is 0.5 / 1.6.
     #[test]
     fn all_of_several_targets_are_named() {
@@ -392,7 +509,11 @@ mod tests {
         assert!(text.contains("the others have: seed=3 77 %"), "{text}");
         let all = vec![none(), option("seed=2", 1300), option("seed=3", 1295)];
         let text = said(all).unwrap();
-        let expected = "seed=2, which cannot be told apart from seed=3. Aged, beside seed=1, seed=2 is 30 % faster";
+        let expected = "seed=2, which cannot be told apart from others: seed=3. Aged, beside seed=1, seed=2 is 30 % faster";
+        assert!(text.contains(expected), "{text}");
+        let all = vec![none(), option("seed=2", 1005), option("seed=3", 700)];
+        let text = said(all).unwrap();
+        let expected = "no option is faster than seed=1. Aged, beside seed=1, seed=2 is the same";
         assert!(text.contains(expected), "{text}");
         let of_another = Subject {
             spec: "xfs".to_owned(),
