@@ -297,8 +297,8 @@ impl Profile {
         }
     }
 
-    /// The same curve over another number of days. Where it has operations a day it has as many; otherwise its files turn
-    /// over as often in all, as their ages are shares of the life, and fewer days are busier.
+    /// The same curve over another number of days. Where it has operations a day it has as many; otherwise its files
+    /// turn over as often in all, as their ages are shares of the life, and fewer days are busier.
     #[must_use]
     pub fn with_days(mut self, days: u64) -> Profile {
         self.days = days;

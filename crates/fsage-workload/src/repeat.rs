@@ -23,10 +23,10 @@
 //! files is held within 10 % in the same way, by deletions of files under the mean size. Files that die on
 //! the day they were born count for neither.
 //!
-//! A future follows a course instead: its days are repeated as they were, and at the end of each the space in use is led
-//! to where the course has it, by operations like those of the day until one would lead farther away. Small ones that
-//! fit what is left would come nearer, and let small files die out. Where there are fewer files than the course has, one
-//! goes that is as large as what is too much.
+//! A future follows a course instead: its days are repeated as they were, and at the end of each the space in use is
+//! led to where the course has it, by operations like those of the day until one would lead farther away. Small ones
+//! that fit what is left would come nearer, and let small files die out. Where there are fewer files than the course
+//! has, one goes that is as large as what is too much.
 //!
 //! A past day is a date of the calendar in UTC (but a day that ends at 02:00 by its `day` takes the operations
 //! since 02:00 of the day before). A date without a `day` between others is a day on which nothing was done,

@@ -266,8 +266,8 @@ fn answer_of_speed(outcome: &Outcome, phase: &fullness::Phase) -> Option<String>
     })
 }
 
-/// How long half of what a treatment won in layout lasts, beside living on without it; none where it won little, or where
-/// the days of one are not known.
+/// How long half of what a treatment won in layout lasts, beside living on without it; none where it won little, or
+/// where the days of one are not known.
 fn half_gone(outcome: &Outcome, treatment: &str) -> Option<String> {
     /// A smaller gain is no layout that could be lost.
     const LEAST: f64 = 0.02;

@@ -808,8 +808,8 @@ fn warn_of_large_target(aged: &Aged, data_bytes: Option<u64>, ui: &dyn Watch) {
         && aged.rows.len() > 1
     {
         ui.warn(&format!(
-            "{}: never more than {:.0} % of {} were used: free space hardly ages, only the order of files may; a smaller \
-             size= shows more",
+            "{}: never more than {:.0} % of {} were used: free space hardly ages, only the order of files may; a \
+             smaller size= shows more",
             aged.spec,
             fullest * 100.0,
             human(data_bytes)

@@ -1,6 +1,7 @@
 //! Targets without a size take that of their workload.
 
 use crate::error::Context;
+use crate::table;
 use crate::watch::Watch;
 use fsage_core::keys::{Key, Unset};
 use fsage_core::size;
@@ -42,7 +43,8 @@ pub fn sized(
 ) -> crate::Result<Vec<TargetSpec>> {
     let sized = of_workload(workload, specs, ui)?;
     for spec in sized.iter().filter(|spec| has_small_blocks(spec)) {
-        ui.note(&format!("{spec}: {SMALL_BLOCKS}"));
+        let text = format!("{spec}: {SMALL_BLOCKS}");
+        ui.note(&table::wrapped(&text, "", "  "));
     }
     Ok(sized)
 }

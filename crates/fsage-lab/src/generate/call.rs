@@ -94,8 +94,8 @@ struct ProfileCall {
     /// Seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// The same curves over so many days, with the same activity a day if the profile says that, else in all [default: as
-    /// the profile says].
+    /// The same curves over so many days, with the same activity a day if the profile says that, else in all [default:
+    /// as the profile says].
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=MOST_DAYS))]
     days: Option<u64>,
     /// Another size of the file system, as in 512M, with as many more operations and files.

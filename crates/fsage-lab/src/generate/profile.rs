@@ -27,8 +27,8 @@ pub struct Profile {
     /// Seed [default: 1].
     #[serde(default)]
     pub seed: Option<u64>,
-    /// The same curves over so many days, with the same activity a day if the profile says that, else in all [default: as
-    /// the profile says].
+    /// The same curves over so many days, with the same activity a day if the profile says that, else in all [default:
+    /// as the profile says].
     #[serde(default)]
     pub days: Option<u64>,
     /// Another size of the file system, as in 512M, with as many more operations and files.

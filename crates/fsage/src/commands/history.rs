@@ -168,8 +168,8 @@ fn why(served: &Served) -> String {
              that a longer run farther on is not seen."
         }
         Some((name, _)) if name == NO_CRITERION => {
-            " No criterion found a run as long as what was searched for: the longest that was seen on the way is taken, \
-             which the kernel's trace shows as criterion 0x5."
+            " No criterion found a run as long as what was searched for: the longest that was seen on the way is \
+             taken, which the kernel's trace shows as criterion 0x5."
         }
         Some((name, _)) if name == "CR_ANY_FREE" => {
             " CR_ANY_FREE takes any free blocks, where no group has as many as are asked for."

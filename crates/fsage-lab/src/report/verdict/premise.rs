@@ -90,8 +90,8 @@ fn sentence(group: &Group) -> Option<Finding> {
             let held = match made.view.as_deref()? {
                 "commit" => {
                     "Holds for this history lived commit by commit, where changed files are rewritten in place. A \
-                     checkout that is pulled once a day makes them anew, and ages otherwise: `fsage generate git --view \
-                     day`."
+                     checkout that is pulled once a day makes them anew, and ages otherwise: `fsage generate git \
+                     --view day`."
                 }
                 "day" => {
                     "Holds for this history lived day by day, as a checkout where changed files are made anew. A tree \
