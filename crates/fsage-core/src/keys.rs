@@ -322,7 +322,7 @@ mod tests {
         assert_eq!(nearest("utilisation", metrics), Some("utilization")); // typos: ignore
         assert_eq!(nearest("speed", metrics), None);
         assert_eq!(nearest("rearrange", names), None);
-        let options = ["flex", "bsize", "fle"];
+        let options = ["flex", "bsize", "root"];
         assert_eq!(meant("flex_bg", options), "did you mean `flex`? ");
         assert_eq!(meant("bsi", options), "", "too short to know");
         assert_eq!(
