@@ -144,6 +144,15 @@ pub fn is_log(spec: &str) -> bool {
     model(spec).is_some_and(|entry| entry.is_log)
 }
 
+/// Whether it is an ext4 that keeps the inodes of several groups in one of them, as `mkfs.ext4` makes it: nearly every
+/// file lies in another group than its inode then, a fresh one too.
+pub fn has_flex_groups(spec: &str) -> bool {
+    TargetSpec::parse(spec).is_ok_and(|spec| {
+        let is_ext4 = spec.system() == "ext4" || spec.place.as_deref() == Some("ext4");
+        is_ext4 && !matches!(spec.value("flex"), Some("0" | "1"))
+    })
+}
+
 /// What a part of the disk of a target is called; of a real one what the model of its type calls it.
 pub fn group(spec: &str, fs_type: Option<&str>) -> &'static str {
     match (model(spec), fs_type) {
@@ -158,6 +167,22 @@ pub fn group(spec: &str, fs_type: Option<&str>) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_ext4_without_flex_groups_keeps_inodes_beside_files() {
+        for spec in ["ext4", "ext4:size=1G,flex=16", "loop:ext4,size=1G"] {
+            assert!(has_flex_groups(spec), "{spec}");
+        }
+        for spec in [
+            "ext4:flex=1",
+            "ext4:flex=0",
+            "xfs",
+            "ffs",
+            "loop:xfs,size=1G",
+        ] {
+            assert!(!has_flex_groups(spec), "{spec}");
+        }
+    }
 
     #[test]
     fn tables_have_short_names_where_a_specification_is_long() {

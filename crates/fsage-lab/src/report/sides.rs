@@ -233,7 +233,11 @@ fn beside(first: &[Subject], first_name: &str, other: &[Subject], other_name: &s
 
 /// How the metrics of two targets differ at the end of their lives.
 pub(super) fn differences(one: &Subject, other: &Subject) -> Vec<Difference> {
-    let known = METRICS.iter().filter_map(|metric| {
+    let has_flex_groups = [one, other]
+        .iter()
+        .any(|of| names::has_flex_groups(&of.spec));
+    let tells = |metric: &&&Metric| !has_flex_groups || metric.id != split_files::SPLIT.id;
+    let known = METRICS.iter().filter(tells).filter_map(|metric| {
         let value = |subject: &Subject| {
             subject
                 .at_end(|day| day.value(metric))

@@ -72,9 +72,10 @@ pub fn section(group: &Group) -> Option<Section> {
 }
 
 impl Subject {
-    /// Whether its file system has groups; the segments of a log are none.
+    /// Whether its file system has groups in which files lie beside their inodes. The segments of a log are none, and
+    /// with flex groups inodes lie elsewhere by design.
     fn has_groups(&self) -> bool {
-        if names::is_log(&self.spec) {
+        if names::is_log(&self.spec) || names::has_flex_groups(&self.spec) {
             return false;
         }
         let mut days = self.lives.iter().flat_map(|life| &life.days);

@@ -65,7 +65,17 @@ pub fn findings(group: &Group) -> impl Iterator<Item = Finding> {
         let text = format!("Of {}: {SMALL_BLOCKS}.", small.join(", "));
         finding(text, Tone::Neutral, "decay")
     });
-    sentence(group).into_iter().chain(small)
+    let began = group.subjects.iter().filter_map(|subject| {
+        let spec = TargetSpec::parse(&subject.spec).ok()?;
+        let from = spec.value("from")?;
+        let text = format!(
+            "{} began as {from}: its files are those and the workload's together.",
+            subject.name
+        );
+        Some(finding(text, Tone::Neutral, "decay"))
+    });
+    let began: Vec<Finding> = began.collect();
+    sentence(group).into_iter().chain(small).chain(began)
 }
 
 /// That the verdict is one of the preset's life, and what that is, or of a trace that was repeated to the byte; none of
