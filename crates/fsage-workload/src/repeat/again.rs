@@ -255,6 +255,10 @@ impl<'a, S: EventSink> Again<'a, S> {
             // What leads farther away than it began is the end: only what is small would come nearer.
             let gap = used.abs_diff(level);
             if is_low {
+                let makes_small = op.kin == Kin::Create && op.bytes < SMALL_BYTES;
+                if makes_small && course.instead == Instead::NoSmallFiles {
+                    continue;
+                }
                 if self.world.blocks(op.bytes) > 2 * gap {
                     break;
                 }

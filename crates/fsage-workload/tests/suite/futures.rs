@@ -128,3 +128,22 @@ fn growth_is_that_of_files_and_of_bytes() {
         is_near(&format!("quantile {share}"), found, expected, 0.15);
     }
 }
+
+/// Growth is met by the files that are left.
+#[test]
+fn a_future_without_small_files_makes_none() {
+    let (learned, _) = learned("maildir");
+    let mut future = learned
+        .future(1, DAYS as usize, Instead::NoSmallFiles)
+        .expect("a future");
+    future.go_on(DAYS);
+    let mut made = Vec::new();
+    while let Some(event) = future.next_event().expect("an event") {
+        if let Op::Create { bytes, .. } = event.op {
+            made.push(bytes);
+        }
+    }
+    assert!(made.len() > 100, "{}", made.len());
+    let small = made.iter().filter(|&&bytes| bytes < 64 << 10).count();
+    assert_eq!(small, 0, "of {}", made.len());
+}
