@@ -197,10 +197,10 @@ impl Sweep {
         let differ = differ.map_or_else(String::new, |differ| format!(" ({differ})"));
         let Curve { name, .. } = curve;
         let parameter = &self.parameter;
-        // A third digit where two show no difference that there is.
+        // A third digit where two show no difference and an interval stands beside it.
         let in_digits = |digits: usize| [a, b].map(|value| format!("{value:.digits$}"));
         let [two, three] = [2, 3].map(in_digits);
-        let is_shown = two[0] != two[1] || three[0] == three[1];
+        let is_shown = two[0] != two[1] || three[0] == three[1] || differ.is_empty();
         let [a, b] = if is_shown { two } else { three };
         Some(if a == b {
             format!(
