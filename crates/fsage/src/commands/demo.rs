@@ -254,7 +254,7 @@ fn git_history(repo: &Path, args: &Args, ui: Ui, out: &mut impl Write) -> anyhow
     if made.days < 30 {
         writeln!(
             out,
-            "\nSo short a history decays little: name a repository with years of it by --git REPO."
+            "\nA history this short says little of years: name a repository with more of them by --git REPO."
         )?;
     }
     Ok(page)
