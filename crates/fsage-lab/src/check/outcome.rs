@@ -4,6 +4,7 @@ use super::results::TargetResults;
 use super::rules::Bound;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use serde::Serialize;
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 /// What came of a check.
@@ -47,7 +48,7 @@ pub struct Verdict {
 }
 
 /// Cells of an experiment that differ in seed and repetition alone.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Lives {
     /// The workload, and how many lives and runs of it there are.
     pub name: String,
@@ -141,12 +142,10 @@ impl Verdict {
         }
     }
 
-    /// Whether it is the same rule on another life of the same target, and holds as well.
-    fn holds_like(&self, other: &Verdict) -> bool {
-        let is_alike = |a: &Verdict, b: &Verdict| {
-            (&a.rule, &a.target, &a.lives) == (&b.rule, &b.target, &b.lives)
-        };
-        self.lives.is_some() && is_alike(self, other) && other.ended() == Ended::Ok
+    /// The rule, the target and the lives of one that holds: those that share them have one line.
+    fn held(&self) -> Option<(&str, &str, &Lives)> {
+        let lives = self.lives.as_ref()?;
+        (self.ended() == Ended::Ok).then_some((&self.rule, &self.target, lives))
     }
 
     /// What a rule found that holds in several lives, of which this is one.
@@ -274,8 +273,14 @@ impl Outcome {
 
     /// What people are told, in the order of the verdicts: of a rule that holds in several lives of a target one line.
     fn lines(&self) -> Vec<Line<'_>> {
+        let mut held: HashMap<_, Vec<&Verdict>> = HashMap::new();
+        for verdict in &self.verdicts {
+            if let Some(key) = verdict.held() {
+                held.entry(key).or_default().push(verdict);
+            }
+        }
         let mut lines = Vec::new();
-        for (at, verdict) in self.verdicts.iter().enumerate() {
+        for verdict in &self.verdicts {
             let ended = verdict.ended();
             let line = |of: String, reason: String| Line {
                 ended,
@@ -283,13 +288,14 @@ impl Outcome {
                 rule: &verdict.rule,
                 reason,
             };
-            let holds_like = |other: &&Verdict| verdict.holds_like(other);
-            let alike: Vec<&Verdict> = self.verdicts.iter().filter(holds_like).collect();
-            match &verdict.lives {
-                Some(lives) if ended == Ended::Ok && alike.len() > 1 => {
-                    if !self.verdicts[..at].iter().any(|other| holds_like(&other)) {
+            let alike = verdict
+                .held()
+                .and_then(|key| Some((key.2, held.get(&key)?)));
+            match alike {
+                Some((lives, alike)) if alike.len() > 1 => {
+                    if std::ptr::eq(alike[0], verdict) {
                         let of = verdict.named(Some(&lives.name));
-                        lines.push(line(of, verdict.of_lives(lives, &alike)));
+                        lines.push(line(of, verdict.of_lives(lives, alike)));
                     }
                 }
                 _ => {

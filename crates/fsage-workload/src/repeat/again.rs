@@ -51,6 +51,15 @@ impl Band {
         }
     }
 
+    /// What a course leads to at the end of a day: until then it holds nothing back.
+    fn free(level: u128) -> Band {
+        Band {
+            level,
+            low: 0,
+            high: u128::MAX,
+        }
+    }
+
     /// Whether this step down ends below, and farther away than it started.
     fn is_left(&self, from: u128, to: u128) -> bool {
         to < self.low && from.abs_diff(self.level) < to.abs_diff(self.level)
@@ -194,8 +203,8 @@ impl<'a, S: EventSink> Again<'a, S> {
     fn on_course(&mut self, number: u64) -> Option<usize> {
         let course = self.course.as_ref()?;
         let step = course.steps.get(usize::try_from(number).ok()?)?;
-        self.bytes = Band::around(step.used_bytes, 1);
-        self.files = Band::around(step.names, 2);
+        self.bytes = Band::free(step.used_bytes);
+        self.files = Band::free(step.names);
         self.directories = Band::around(step.dirs, 10);
         Some(step.day)
     }
@@ -484,7 +493,7 @@ impl<'a, S: EventSink> Again<'a, S> {
         let after = used - self.world.blocks(found.size_bytes).min(used);
         let is_low = !is_symlink && self.bytes.is_left(used, after);
         let are_few = u128::from(self.world.live_names()) < self.files.low;
-        if self.course.is_none() && (is_low || are_few && self.is_small(found)) {
+        if is_low || are_few && self.is_small(found) {
             self.summary.skipped_deletes += 1;
             return Ok(());
         }
@@ -599,8 +608,7 @@ impl<'a, S: EventSink> Again<'a, S> {
             .world
             .blocks(size)
             .saturating_sub(self.world.blocks(after));
-        if self.course.is_none() && self.bytes.is_left(used, used.saturating_sub(less)) && less > 0
-        {
+        if self.bytes.is_left(used, used.saturating_sub(less)) && less > 0 {
             self.summary.skipped_shrinks += 1;
             return Ok(());
         }
@@ -625,10 +633,6 @@ impl<'a, S: EventSink> Again<'a, S> {
         bytes: u64,
         except: Option<u64>,
     ) -> Result<(), RepeatError> {
-        // A course is met at the end of the day.
-        if self.course.is_some() {
-            return Ok(());
-        }
         let mut left = bytes;
         for _ in 0..EXTRA_DELETES {
             let after = self.world.used_bytes + self.world.blocks(left);

@@ -170,9 +170,9 @@ fn as_before(args: &Args, ui: Ui) -> benching::Options {
     let Some(before) = kept.and_then(|made_of| made_of.bench) else {
         return options;
     };
-    let before = before.options;
-    // One of a file is looked for where this command is given.
-    let is_known = |name: &String| !name.contains(['/', '.']) || Path::new(name).is_file();
+    let (before, files) = (before.options, before.files);
+    // A file is looked for where this command is given.
+    let is_known = |name: &String| files.is_empty() || Path::new(name).is_file();
     if options.device.is_none() && options.host.is_none() {
         options.device = before.device.filter(is_known);
         options.host = before.host.filter(is_known);

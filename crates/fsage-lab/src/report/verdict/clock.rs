@@ -24,6 +24,8 @@ enum WriteBack {
     EndOfDay,
     /// Of a model, as by a kernel that is left alone, by the workload's clock.
     ByTime,
+    /// Of a model that finds its blocks in the call itself: when they go to disk is of no account.
+    InTheCall,
     /// Of a real file system, while a workload is replayed faster than it was lived.
     Replayed,
 }
@@ -40,7 +42,10 @@ impl WriteBack {
         let in_the_call = spec
             .value(REGIME)
             .is_some_and(|regime| IN_THE_CALL.contains(&regime));
-        if by_time && spec.has(RATE) || in_the_call {
+        if in_the_call {
+            return Some(WriteBack::InTheCall);
+        }
+        if by_time && spec.has(RATE) {
             return None;
         }
         spec.is_of_today().then_some(if by_time {
@@ -72,12 +77,7 @@ pub fn mixed(group: &Group) -> Option<Finding> {
         with(group, WriteBack::EndOfDay),
         with(group, WriteBack::ByTime),
     );
-    let is_in_the_call = |subject: &&Subject| {
-        let regime = TargetSpec::parse(&subject.spec).ok();
-        let regime = regime.and_then(|spec| spec.value(REGIME).map(str::to_owned));
-        regime.is_some_and(|regime| IN_THE_CALL.contains(&regime.as_str()))
-    };
-    let in_the_call: Vec<&Subject> = group.subjects.iter().filter(is_in_the_call).collect();
+    let in_the_call = with(group, WriteBack::InTheCall);
     if end_of_day.is_empty() {
         return None;
     }

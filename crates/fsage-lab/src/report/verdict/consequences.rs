@@ -129,8 +129,7 @@ pub fn layouts_by_fullness(group: &Group, all: &[Fullness]) -> Option<Finding> {
         (!lines.is_empty()).then(|| format!("{name} at {from} and {to} full: {}", list(&lines)))
     };
     let targets: Vec<String> = all.iter().filter_map(of_target).collect();
-    let is_flash = |subject: &Subject| subject.lives.iter().any(|life| !life.flash.is_empty());
-    let on_flash = if group.subjects.iter().all(is_flash) {
+    let on_flash = if is_on_flash(group) {
         " On flash, files in pieces or out of order cost little; --device st4000nm0033, a disk, shows what they cost."
     } else {
         ""
@@ -329,8 +328,7 @@ pub(super) fn hidden_by_flash(group: &Group, is_seen: bool) -> Option<String> {
     if is_seen {
         return None;
     }
-    let is_flash = |subject: &Subject| subject.lives.iter().any(|life| !life.flash.is_empty());
-    if !group.subjects.iter().all(is_flash) {
+    if !is_on_flash(group) {
         return None;
     }
     let scores = group.subjects.iter();
@@ -346,6 +344,12 @@ pub(super) fn hidden_by_flash(group: &Group, is_seen: bool) -> Option<String> {
             percent(most)
         )
     })
+}
+
+/// Whether all targets were measured on flash.
+fn is_on_flash(group: &Group) -> bool {
+    let is_flash = |subject: &Subject| subject.lives.iter().any(|life| !life.flash.is_empty());
+    group.subjects.iter().all(is_flash)
 }
 
 /// Whether what is aged is slower than its control, by enough for a word.
@@ -544,15 +548,22 @@ pub(super) fn before_age(best: &str, rival: &str, fresh: Times, is_faster: bool)
 
 /// Where a ratio lies, if that has a width: with a third digit where two do not show it, or that it leaves out 1.
 pub(super) fn interval((low, high): (f64, f64)) -> Option<String> {
+    let digits = digits_of((low, high))?;
+    Some(format!("{low:.digits$} to {high:.digits$}"))
+}
+
+/// The digits behind the point that an interval is said in; none where it has no width to speak of.
+pub(super) fn digits_of((low, high): (f64, f64)) -> Option<usize> {
     let in_digits = |digits: usize| {
         let ends = [low, high].map(|end| format!("{end:.digits$}"));
         (ends[0] != ends[1]).then_some(ends)
     };
-    let seems_to_hold_1 = |ends: &[String; 2]| ends.iter().any(|end| end == "1.00");
     let leaves_out_1 = low > 1.0 || high < 1.0;
-    let short = in_digits(2).filter(|ends| !(leaves_out_1 && seems_to_hold_1(ends)));
-    let [low, high] = short.or_else(|| in_digits(3))?;
-    Some(format!("{low} to {high}"))
+    let seems_to_hold_1 = |ends: &[String; 2]| leaves_out_1 && ends.iter().any(|end| end == "1.00");
+    if in_digits(2).is_some_and(|ends| !seems_to_hold_1(&ends)) {
+        return Some(2);
+    }
+    in_digits(3).map(|_| 3)
 }
 
 /// How fast the aged targets are, the fastest first; nothing of one.

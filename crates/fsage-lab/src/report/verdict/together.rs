@@ -4,7 +4,9 @@
 //! aged speeds; all of them weigh the same, and the geometric mean is the answer. The interval is that of a ratio over
 //! several cases (see [`Ratio::of`]), or over lives of the mean of theirs.
 
-use super::consequences::{Answer, LITTLE, before_age, hidden_by_flash, interval, whose};
+use super::consequences::{
+    Answer, LITTLE, before_age, digits_of, hidden_by_flash, interval, whose,
+};
 use super::{options, skipped_too_many};
 use crate::aging::in_units;
 use crate::benching::{Line, lines, words};
@@ -343,11 +345,7 @@ fn change(of: &Lives, than: &Lives) -> Option<String> {
     });
     let over = Over::of(life::independent(changes))?;
     over.mean_interval?;
-    let ends = interval(over.ends())?;
-    // As many digits as its ends have.
-    let digits = ends
-        .find(' ')
-        .map_or(2, |end| end - 1 - ends.find('.').unwrap_or(0));
+    let (digits, ends) = (digits_of(over.ends())?, interval(over.ends())?);
     Some(format!("{:.digits$} ({ends})", over.mean))
 }
 
