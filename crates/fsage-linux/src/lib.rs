@@ -5,6 +5,7 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod btrfs;
 pub mod facts;
 pub mod fibmap;
 pub mod fiemap;

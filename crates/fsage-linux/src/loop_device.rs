@@ -16,6 +16,9 @@ use thiserror::Error;
 /// Where a free loop device is asked for.
 pub const CONTROL: &str = "/dev/loop-control";
 
+/// Where all block devices are listed.
+const BLOCK_DEVICES: &str = "/sys/block";
+
 const LOOP_SET_FD: libc::Ioctl = 0x4C00;
 const LOOP_CLR_FD: libc::Ioctl = 0x4C01;
 const LOOP_SET_STATUS64: libc::Ioctl = 0x4C04;
@@ -125,17 +128,33 @@ pub fn wait_unattached(image: &Path, timeout: Duration) -> Result<(), LoopError>
         source,
     };
     let whole = image.canonicalize().map_err(|e| failed(image, e))?;
-    let blocks = Path::new("/sys/block");
-    for entry in blocks.read_dir().map_err(|e| failed(blocks, e))? {
-        let name = entry.map_err(|e| failed(blocks, e))?.file_name();
-        let number = name.to_str().and_then(|name| name.strip_prefix("loop"));
-        if let Some(number) = number.and_then(|number| number.parse().ok()) {
-            wait(number, timeout, || {
-                Ok(backing_file(number).is_none_or(|name| name != whole.as_os_str().as_bytes()))
-            })?;
-        }
+    for number in numbers().map_err(|e| failed(Path::new(BLOCK_DEVICES), e))? {
+        wait(number, timeout, || {
+            Ok(backing_file(number).is_none_or(|name| name != whole.as_os_str().as_bytes()))
+        })?;
     }
     Ok(())
+}
+
+/// The paths of the loop devices that show no image at this moment.
+///
+/// # Errors
+/// The list of block devices cannot be read.
+pub fn free_devices() -> io::Result<Vec<String>> {
+    let mut numbers = numbers()?;
+    numbers.retain(|number| backing_file(*number).is_none());
+    Ok(numbers.into_iter().map(device_path).collect())
+}
+
+/// The numbers of all loop devices there are.
+fn numbers() -> io::Result<Vec<u32>> {
+    let mut numbers = Vec::new();
+    for entry in Path::new(BLOCK_DEVICES).read_dir()? {
+        let name = entry?.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix("loop"));
+        numbers.extend(number.and_then(|number| number.parse::<u32>().ok()));
+    }
+    Ok(numbers)
 }
 
 impl LoopDevice {

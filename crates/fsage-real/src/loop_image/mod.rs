@@ -24,9 +24,10 @@ use crate::directory::{RoomBelow, Source, Volume};
 use crate::{machine, programs};
 use fsage_core::size;
 use fsage_durable::parent_of;
+use fsage_linux::btrfs;
 use fsage_linux::freeze::freeze_and_thaw;
 use fsage_linux::loop_device::{self, AttachOptions, LoopDevice};
-use fsage_linux::mount::{DetachedMount, MountError};
+use fsage_linux::mount::{DetachedMount, MountError, MountOptions};
 use fsage_linux::xfs_inactive::wait_for_inactive;
 use rustix::fs::{fstat, fstatfs, fstatvfs};
 use std::fs::{self, File};
@@ -44,6 +45,8 @@ use std::time::{Duration, Instant};
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// How often another UUID is tried.
 const UUID_ATTEMPTS: usize = 100;
+/// How often mounting is tried again where btrfs takes an image for another one.
+const MOUNT_ATTEMPTS: u32 = 10;
 /// How long a commit takes at most to hand freed blocks back to the allocator once `syncfs` has returned.
 const HANDING_BACK: Duration = Duration::from_millis(20);
 
@@ -161,7 +164,7 @@ impl LoopImage {
         let file = File::open(image).map_err(ImageError::io(image, "opening the image"))?;
         let device = LoopDevice::attach(image, attach)?;
         let mount_options = options.mount_options(read_only)?;
-        let mount = DetachedMount::new(options.kind.name(), &device.path(), &mount_options)?;
+        let mount = mount_device(options.kind, &device, &mount_options)?;
         if machine.is_some() && options.kind == Kind::Ext4 {
             load_groups(&device).map_err(ImageError::io(image, "loading its groups"))?;
         }
@@ -267,8 +270,7 @@ impl Volume for LoopImage {
         self.mount = None;
         self.device.wait_unmounted(TIMEOUT)?;
         let options = self.options.mount_options(self.read_only)?;
-        let kind = self.options.kind.name();
-        self.mount = Some(DetachedMount::new(kind, &self.device.path(), &options)?);
+        self.mount = Some(mount_device(self.options.kind, &self.device, &options)?);
         if self.regime_of() == Some(Kind::Ext4) {
             load_groups(&self.device)?;
         }
@@ -441,6 +443,33 @@ fn machine_facts(device: &LoopDevice) -> Vec<(&'static str, String)> {
     cpus.into_iter()
         .chain([("rotational", rotational.to_owned())])
         .collect()
+}
+
+/// Mounts what a device shows. Where another device has shown this image in a later state, btrfs remembers that
+/// (kernels before 6.7) and refuses this one until it has forgotten the other. Linux 6.18 has once refused the image of
+/// a process killed a moment before in the same way, while images of the same UUID came and went: hence the tries.
+fn mount_device(
+    kind: Kind,
+    device: &LoopDevice,
+    options: &MountOptions,
+) -> Result<DetachedMount, MountError> {
+    let mount = || DetachedMount::new(kind.name(), &device.path(), options);
+    let mut tries = 0;
+    loop {
+        match mount() {
+            Err(error)
+                if kind == Kind::Btrfs
+                    && error.kind() == io::ErrorKind::AlreadyExists
+                    && tries < MOUNT_ATTEMPTS =>
+            {
+                btrfs::forget_free_loop_devices().map_err(|_| error)?;
+                // What was mounted from another device may be on its way out.
+                thread::sleep(HANDING_BACK * tries);
+                tries += 1;
+            }
+            result => return result,
+        }
+    }
 }
 
 /// The size of an image that is there.

@@ -1,6 +1,6 @@
 //! Images of every type of file system, on the running kernel: made, mounted, checked by the file system's own tools.
 
-use fsage_linux::loop_device::LoopError;
+use fsage_linux::loop_device::{AttachOptions, LoopDevice, LoopError};
 use fsage_real::directory::Volume;
 use fsage_real::loop_image::{self, ImageError, Kind, LoopImage, LoopOptions, Uuid};
 use fsage_real::programs;
@@ -304,6 +304,40 @@ fn two_images_of_a_kind_are_mounted_side_by_side() {
         assert_eq!(same, kind != Kind::Btrfs);
         close(control);
         close(aged);
+    }
+}
+
+#[test]
+fn an_image_put_back_from_a_copy_is_mounted_from_any_device() {
+    for kind in [Kind::Ext4, Kind::Xfs, Kind::Btrfs] {
+        if !is_possible(kind) {
+            continue;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let image = folder.path().join("image");
+        let earlier = folder.path().join("earlier");
+        close(create(kind, &image));
+        fs::copy(&image, &earlier).unwrap();
+        for name in ["one", "two"] {
+            let volume = LoopImage::open(&options(kind), &image, false).unwrap();
+            write(&volume, name, name.as_bytes()).unwrap();
+            close(volume);
+        }
+        fs::rename(&earlier, &image).unwrap();
+        if kind == Kind::Btrfs {
+            fsage_linux::btrfs::forget_free_loop_devices().unwrap();
+        }
+        // It most likely had this device until now, so that its copy gets another one.
+        let other = folder.path().join("other");
+        File::create(&other).unwrap().set_len(1 << 20).unwrap();
+        let taken = LoopDevice::attach(&other, AttachOptions::default()).unwrap();
+        let volume = LoopImage::open(&options(kind), &image, false)
+            .unwrap_or_else(|error| panic!("{kind}: {error}"));
+        write(&volume, "three", b"three").unwrap();
+        assert!(read(&volume, "one").is_err(), "{kind}");
+        close(volume);
+        drop(taken);
+        check(kind, &image);
     }
 }
 
