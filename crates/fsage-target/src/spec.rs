@@ -107,10 +107,7 @@ impl TargetSpec {
             None => (text, None),
         };
         let known: Vec<&str> = kinds().map(|(name, _)| name).collect();
-        if let [_, _, ..] = kind.split(',').collect::<Vec<_>>()[..]
-            && kind.split(',').all(|kind| known.contains(&kind))
-        {
-            let each: Vec<String> = kind.split(',').map(|kind| format!("--on {kind}")).collect();
+        if let each @ [_, _, ..] = &several(text, &known)[..] {
             return error(format!("one target at a time: {}", each.join(" ")));
         }
         if !known.contains(&kind) {
@@ -321,10 +318,51 @@ impl fmt::Display for TargetSpec {
     }
 }
 
+/// The targets of a list with commas, each with the option that names it. A path may hold whatever it likes.
+fn several(text: &str, known: &[&str]) -> Vec<String> {
+    let mut each: Vec<String> = Vec::new();
+    let begins_target = |word: &str| {
+        let kind = word.split(':').next().unwrap_or(word);
+        known.contains(&kind)
+    };
+    for word in text.split(',') {
+        match each.last_mut() {
+            _ if begins_target(word) => each.push(format!("--on {word}")),
+            Some(last) if !last.starts_with("--on dir:") => {
+                last.push(',');
+                last.push_str(word);
+            }
+            _ => return Vec::new(),
+        }
+    }
+    each
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use fsage_models::{cffs, ext3, ffs};
+
+    #[test]
+    fn a_list_of_targets_is_answered_by_one_option_each() {
+        for (list, each) in [
+            ("ffs,xfs", "--on ffs --on xfs"),
+            ("ffs,ffs:policy=orig", "--on ffs --on ffs:policy=orig"),
+            (
+                "ext4:size=1G,flex=0,xfs:size=1G",
+                "--on ext4:size=1G,flex=0 --on xfs:size=1G",
+            ),
+        ] {
+            let error = TargetSpec::parse(list).expect_err(list).to_string();
+            assert!(
+                error.contains(&format!("one target at a time: {each}")),
+                "{error}"
+            );
+        }
+        for one in ["loop:ext4,size=1G", "dir:/tmp/a,b", "dir:/tmp/a,b,ffs"] {
+            TargetSpec::parse(one).expect(one);
+        }
+    }
 
     #[test]
     fn a_specification_is_a_kind_with_keys_and_flags() {

@@ -30,6 +30,7 @@ use crate::aging::again::{self, AgedModel, Asked, WorkloadFiles};
 use crate::device::disk;
 use crate::error::{Context, bail};
 use crate::interrupt;
+use crate::report::words::shell;
 use crate::run_folder::{Manifest, State as RunState, TargetFacts};
 use crate::seals;
 use crate::watch::Watch;
@@ -606,10 +607,8 @@ fn aged_lanes(
             None => folder,
         }
     };
-    for target in &chosen {
-        // Before anything is aged again.
-        plan.may_write(&folder(target))?;
-    }
+    // Before anything is aged again.
+    may_write(plan, &chosen, folder)?;
     let states = if plan.states.is_empty() {
         vec![State::Aged, State::Control]
     } else {
@@ -768,4 +767,26 @@ fn empty_lanes(specs: &[TargetSpec], output: &Path, plan: &Plan) -> crate::Resul
 fn distinct(states: &[State]) -> Vec<State> {
     let all = State::value_variants().iter().copied();
     all.filter(|state| states.contains(state)).collect()
+}
+/// That results of targets of a run are not in the way. Where only some have any, it says how to measure the others.
+fn may_write(
+    plan: &Plan,
+    targets: &[&TargetFacts],
+    folder: impl Fn(&TargetFacts) -> PathBuf,
+) -> crate::Result<()> {
+    let may = |target: &TargetFacts| plan.may_write(&folder(target));
+    let Some(refused) = targets.iter().find_map(|target| may(target).err()) else {
+        return Ok(());
+    };
+    let rest = targets.iter().filter(|target| may(target).is_ok());
+    let rest: Vec<String> = rest
+        .map(|target| format!("--on {}", shell(&target.spec)))
+        .collect();
+    if rest.is_empty() {
+        return Err(refused);
+    }
+    bail!(
+        "{refused}; `{}` measures only what has no results yet",
+        rest.join(" ")
+    )
 }

@@ -4,8 +4,8 @@ use super::find::Host;
 use crate::days::DayRow;
 use crate::error::bail;
 use crate::interrupt;
-use fsage_core::FileKind;
 use fsage_core::snapshot::SnapshotInfo;
+use fsage_core::{FileKind, Layout};
 use fsage_data::snapshot::diff::{ChangeKind, FoundChange, Identity, SeriesDiff};
 use fsage_data::snapshot::{SnapshotSeries, is_snapshot};
 use fsage_metrics::free_space;
@@ -79,6 +79,15 @@ pub struct Life {
 /// None of its files is a snapshot; one is damaged inside, empty, or of another file system; two cover the same time;
 /// an interrupt.
 pub fn read(host: &Host) -> crate::Result<Life> {
+    read_seen(host, &mut |_, _, _| {})
+}
+
+/// The same, and gives every snapshot to `see` with its number, from 0, and at the end the last one once more, as the
+/// last.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_seen(host: &Host, see: &mut dyn FnMut(u32, &dyn Layout, bool)) -> crate::Result<Life> {
     let mut life = Life::default();
     let tables = sound(host, &mut life.notes)?;
     let series = SnapshotSeries::open(&tables)?;
@@ -98,6 +107,7 @@ pub fn read(host: &Host) -> crate::Result<Life> {
         one_file_system(&mut uuid, info)?;
         let mut row = DayRow::of_layout(&fsage_metrics::measure(&snapshot));
         row.day = u64::from(info.snap_id);
+        see(info.snap_id, &snapshot, false);
         // Known of every mounted file system, even where its runs are not.
         if let (None, Some(free)) = (row.count(&free_space::BYTES), info.free_bytes) {
             row = row.with(&free_space::BYTES, free);
@@ -116,6 +126,9 @@ pub fn read(host: &Host) -> crate::Result<Life> {
         })?;
         interrupt::go_on()?;
         if next.is_none() {
+            if let Some(last) = diff.snapshot()? {
+                see(last.info().snap_id, &last, true);
+            }
             break;
         }
         changes = Some(found);

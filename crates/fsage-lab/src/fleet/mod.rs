@@ -12,7 +12,7 @@ mod tables;
 
 pub use alike::{Group, TRAITS, Trait};
 pub use find::{Host, find};
-pub use life::{Changes, Life, Night, read};
+pub use life::{Changes, Life, Night, read, read_seen};
 pub use tables::{Facts, PAGE, Tally, is_fleet};
 
 use crate::error::bail;

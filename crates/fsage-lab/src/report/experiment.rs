@@ -95,6 +95,7 @@ pub fn read(path: &Path) -> crate::Result<Material> {
         groups,
         missing,
         findings: None,
+        disks: Vec::new(),
     })
 }
 

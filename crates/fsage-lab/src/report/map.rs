@@ -8,7 +8,7 @@ use crate::map_file;
 use fsage_core::{FileKind, Layout};
 use fsage_data::SnapshotFile;
 use fsage_metrics::Recording;
-use fsage_metrics::block_map::Grid;
+use fsage_metrics::block_map::{Grid, Recorder};
 use fsage_metrics::files;
 use fsage_report::BlockMap;
 use fsage_report::map::{DayFacts, Disk, File, Kind, LastDay, PAGE_BYTES, Piece, fit};
@@ -66,7 +66,9 @@ fn disk(subject: &Subject, folder: &Path, days: &[DayRow]) -> crate::Result<Opti
     if frames.is_empty() || grid.cells == 0 {
         return Ok(None);
     }
-    let last = snapshot.as_ref().map(|snapshot| last_day(snapshot, &grid));
+    let last = snapshot
+        .as_ref()
+        .map(|snapshot| last_day(snapshot, snapshot.free_known(), &grid));
     let fs_type = snapshot.map(|snapshot| snapshot.geometry().fs_type);
     let days = days.iter().map(|day| DayFacts {
         label: day.label.clone(),
@@ -84,9 +86,48 @@ fn disk(subject: &Subject, folder: &Path, days: &[DayRow]) -> crate::Result<Opti
     }))
 }
 
-fn last_day(snapshot: &SnapshotFile, grid: &Grid) -> LastDay {
+/// The map of a file system by its snapshots.
+#[derive(Default)]
+pub struct OfSnapshots {
+    recorder: Recorder,
+    fs_type: String,
+    last: Option<LastDay>,
+}
+
+impl OfSnapshots {
+    /// Takes the next snapshot; the last one once more.
+    pub fn see(&mut self, number: u32, layout: &dyn Layout, is_last: bool) {
+        if !is_last {
+            self.recorder.offer(number, layout);
+            return;
+        }
+        self.recorder.last(number, layout);
+        self.fs_type = layout.geometry().fs_type;
+        if let Some(recording) = self.recorder.recording() {
+            let free_is_known = layout.space().is_some();
+            self.last = Some(last_day(layout, free_is_known, &recording.grid));
+        }
+    }
+
+    /// The disk of a subject; `None` where snapshots do not say where blocks lie.
+    pub fn disk(self, target: usize, days: Vec<DayFacts>) -> Option<Disk> {
+        let last = self.last.filter(|last| !last.files.is_empty())?;
+        let Recording { grid, frames, .. } = self.recorder.into_recording()?;
+        (grid.cells > 0).then(|| Disk {
+            target,
+            group: names::group("", Some(&self.fs_type)),
+            is_log: names::is_log(&self.fs_type),
+            grid,
+            frames,
+            days,
+            last: Some(last),
+        })
+    }
+}
+
+fn last_day(snapshot: &dyn Layout, free_is_known: bool, grid: &Grid) -> LastDay {
     let on_disk = |start: u64| start < grid.size_bytes;
-    let free = snapshot.free_known().then(|| {
+    let free = free_is_known.then(|| {
         let mut free = Vec::new();
         snapshot.visit_free(&mut |run| free.push((run.start_bytes, run.length_bytes)));
         free

@@ -46,6 +46,7 @@ use crate::table;
 use crate::watch::Watch;
 use fsage_durable::{PartialFile, make_folders};
 use fsage_report::charts::Published;
+use fsage_report::map::{Disk, PAGE_BYTES, fit};
 use fsage_report::{Chart, Command, Exhibit, Fact, Finding, Report, Section, Target};
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -143,10 +144,10 @@ pub fn write_several(
     let names: Vec<String> = of.iter().map(|path| path.display().to_string()).collect();
     let (material, sides) = if of.iter().all(|path| sides::is_run(path)) {
         sides::read(of)?
-    } else if of.iter().all(|path| is_of_snapshots(path)) {
-        (nights::read(of)?, Vec::new())
+    } else if of.iter().all(|path| is_of_nights(path)) {
+        (nights::read(of, ui)?, Vec::new())
     } else {
-        let odd = |path: &&PathBuf| !sides::is_run(path) && !nights::is_there(path);
+        let odd = |path: &&PathBuf| !sides::is_run(path) && !is_of_nights(path);
         match of.iter().find(odd) {
             Some(odd) if Experiment::is_experiment(odd) => bail!(
                 "{}: an experiment has a page of its own, and none beside others; `fsage check {} --baseline OTHER` \
@@ -171,6 +172,12 @@ pub fn write_several(
 /// Whether a path is a snapshot, or a folder with some, and no run.
 pub fn is_of_snapshots(path: &Path) -> bool {
     !Experiment::is_experiment(path) && !sides::is_run(path) && nights::is_there(path)
+}
+
+/// Whether a path is a snapshot, a folder with some, or an image of which one can be taken: what has the page of
+/// snapshots.
+pub fn is_of_nights(path: &Path) -> bool {
+    is_of_snapshots(path) || nights::is_image(path)
 }
 
 /// Whether a path is a run, an experiment, or snapshots.
@@ -279,6 +286,8 @@ struct Material {
     own_sections: Vec<Section>,
     /// The verdict, where nothing was run that has one, and nothing lacks that a run would have.
     findings: Option<Vec<Finding>>,
+    /// The disks on the map, where nothing was run.
+    disks: Vec<Disk>,
 }
 
 /// A run compares its targets under one workload.
@@ -353,7 +362,7 @@ fn page(material: Material, beside: Option<&dyn Beside>) -> (Report, Vec<Finding
     let maps = if material.findings.is_none() {
         map::maps(&material.groups, &mut missing)
     } else {
-        Vec::new()
+        fit(material.disks, PAGE_BYTES)
     };
     sections.extend(material.own_sections);
     // What holds for all workloads, and its charts, come before what is said of each.

@@ -3,11 +3,16 @@
 
 use super::subject::{Group, Life, Subject};
 use super::words::{counted, list, shell, size};
-use super::{Material, again};
+use super::{Material, again, map};
+use crate::collect::collect_layout;
+use crate::days::DayRow;
 use crate::error::bail;
 use crate::fleet::{self, Host, Night};
+use crate::watch::Watch;
 use fsage_data::snapshot::is_snapshot;
 use fsage_metrics::{files, free_space};
+use fsage_real::loop_image::Kind;
+use fsage_report::map::DayFacts;
 use fsage_report::{Cell, Command, DataTable, Exhibit, Finding, Section, Sheet, Tone};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -28,33 +33,51 @@ pub fn is_there(path: &Path) -> bool {
     tables.any(|table| is_table(table))
 }
 
-/// Reads snapshots: those of a folder are one file system; so are files that are named one by one.
+/// Whether a path is an unmounted image with a file system that a snapshot can be taken of.
+pub fn is_image(path: &Path) -> bool {
+    path.is_file() && Kind::of_image(path).is_ok_and(|kind| kind.is_some())
+}
+
+/// An image as the only snapshot of its file system.
+fn read_image(
+    image: &Path,
+    map: &mut map::OfSnapshots,
+    ui: &dyn Watch,
+) -> crate::Result<fleet::Life> {
+    let (layout, report) = collect_layout(image, ui)?;
+    map.see(0, &layout, false);
+    map.see(0, &layout, true);
+    Ok(fleet::Life {
+        nights: vec![Night {
+            taken_at_ns: report.info.taken_at_ns,
+            size_bytes: report.info.size_bytes,
+            changes: None,
+            row: DayRow::of_layout(&fsage_metrics::measure(&layout)),
+        }],
+        notes: report.warnings,
+    })
+}
+
+/// Reads snapshots: those of a folder are one file system; so are files that are named one by one. An image is a file
+/// system of one snapshot.
 ///
 /// # Errors
 /// One is damaged, or two are of different file systems under one name; an interrupt.
-pub fn read(paths: &[PathBuf]) -> crate::Result<Material> {
-    let (single, folders): (Vec<PathBuf>, Vec<PathBuf>) =
-        paths.iter().cloned().partition(|path| path.is_file());
-    let mut hosts: Vec<Host> = Vec::new();
-    if let Some(first) = single.first() {
-        let name = match &single[..] {
-            [_] => first.file_stem().unwrap_or(OsStr::new("snapshots")),
-            _ => OsStr::new("snapshots"),
-        };
-        hosts.push(Host {
-            name: name.to_string_lossy().into_owned(),
-            tables: single,
-        });
-    }
-    if !folders.is_empty() {
-        hosts.extend(fleet::find(&folders)?);
-    }
+pub fn read(paths: &[PathBuf], ui: &dyn Watch) -> crate::Result<Material> {
+    let hosts = hosts(paths)?;
     let mut group = Group::default();
     let mut missing = Vec::new();
     let mut findings = Vec::new();
     let mut data = table();
+    let mut disks = Vec::new();
     for host in hosts {
-        let life = fleet::read(&host)?;
+        let mut map = map::OfSnapshots::default();
+        let life = match &host.tables[..] {
+            [image] if is_image(image) => read_image(image, &mut map, ui)?,
+            _ => fleet::read_seen(&host, &mut |number, layout, is_last| {
+                map.see(number, layout, is_last);
+            })?,
+        };
         missing.extend(
             life.notes
                 .iter()
@@ -64,6 +87,12 @@ pub fn read(paths: &[PathBuf]) -> crate::Result<Material> {
             bail!("{}: there is no snapshot of it", host.name);
         };
         findings.extend(found(&host.name, &life.nights));
+        let days = life.nights.iter().map(|night| DayFacts {
+            label: when(night.taken_at_ns - first.taken_at_ns),
+            utilization: night.row.value(&files::UTILIZATION),
+            layout_score: night.row.score(),
+        });
+        disks.extend(map.disk(group.subjects.len(), days.collect()));
         for night in &life.nights {
             data.rows.push(row(&host.name, night, first.taken_at_ns));
         }
@@ -117,10 +146,41 @@ pub fn read(paths: &[PathBuf]) -> crate::Result<Material> {
             })],
         }],
         findings: Some(findings),
+        disks,
         groups: vec![group],
         missing,
         ..Material::default()
     })
+}
+
+/// The file systems that paths are of.
+fn hosts(paths: &[PathBuf]) -> crate::Result<Vec<Host>> {
+    let (images, paths_of_snapshots): (Vec<PathBuf>, Vec<PathBuf>) =
+        paths.iter().cloned().partition(|path| is_image(path));
+    let (single, folders): (Vec<PathBuf>, Vec<PathBuf>) = paths_of_snapshots
+        .into_iter()
+        .partition(|path| path.is_file());
+    let mut hosts: Vec<Host> = images.into_iter().map(of_file).collect();
+    match &single[..] {
+        [] => {}
+        [one] => hosts.push(of_file(one.clone())),
+        _ => hosts.push(Host {
+            name: "snapshots".to_owned(),
+            tables: single,
+        }),
+    }
+    if !folders.is_empty() {
+        hosts.extend(fleet::find(&folders)?);
+    }
+    Ok(hosts)
+}
+
+fn of_file(path: PathBuf) -> Host {
+    let name = path.file_stem().unwrap_or(OsStr::new("snapshot"));
+    Host {
+        name: name.to_string_lossy().into_owned(),
+        tables: vec![path],
+    }
 }
 
 fn table() -> DataTable {
@@ -163,6 +223,16 @@ fn row(name: &str, night: &Night, first_ns: i64) -> Vec<Cell> {
         count(changes.map(|changes| changes.created_bytes)),
         count(changes.map(|changes| changes.deleted_bytes)),
     ]
+}
+
+/// When a snapshot was taken, so many nanoseconds after the first; nothing of the first itself.
+fn when(after_ns: i64) -> String {
+    let days = after_ns as f64 / DAY_NS;
+    if after_ns == 0 {
+        String::new()
+    } else {
+        format!("{days:.1} days after the first snapshot")
+    }
 }
 
 /// What the first and the last night say.

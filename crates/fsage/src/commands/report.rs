@@ -5,7 +5,6 @@ use crate::ui::{self, Ui};
 use anyhow::bail;
 use fsage_lab::{cffs_image, report};
 use fsage_papers::Papers;
-use fsage_real::loop_image::Kind;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -13,17 +12,18 @@ use std::path::{Path, PathBuf};
 ///
 /// Several runs stand on one page, each beside the first: what differs is printed too, with the 99 % interval of each
 /// ratio. Snapshots alone, a folder or files of one file system, have a page of their own: decay night by night, sizes,
-/// layout, free space.
+/// layout, free space, and a map of the disk. So has an unmounted image of ext2, ext3, ext4 or XFS as it stands.
 ///
 /// A run that failed or was interrupted has a report too: it shows what there is and says what is missing.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  fsage report run\n  fsage report before after -o page.html\n  \
-                  fsage report nights/ -o nights.html\n  fsage report run --svg pictures"
+                  fsage report nights/ -o nights.html\n  fsage report disk.img -o disk.html\n  \
+                  fsage report run --svg pictures"
 )]
 pub struct Args {
-    /// Folders that `fsage age`, `fsage compare` or `fsage run` made; or snapshots, and folders with snapshots.
-    #[arg(value_name = "RUN|EXP|NIGHTS", required = true)]
+    /// Folders that `fsage age`, `fsage compare` or `fsage run` made; or snapshots, folders with snapshots, and images.
+    #[arg(value_name = "RUN|EXP|NIGHTS|IMAGE", required = true)]
     paths: Vec<PathBuf>,
     /// The file to write [default: report.html in the folder; of several, and of files, it has to be said]. A report
     /// that fsage made is replaced, another file is not.
@@ -43,17 +43,17 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     let to = match (&args.output, &args.paths[..]) {
         (Some(output), _) => output.clone(),
         (None, [one]) if one.is_dir() => one.join(report::PAGE),
-        (None, [one]) if !report::is_of_snapshots(one) => of_a_file(one)?,
+        (None, [one]) if !report::is_of_nights(one) => of_a_file(one)?,
         (None, _) => bail!("-o FILE is needed: where the page goes"),
     };
     if args.json && !several {
         bail!("--json says what differs between runs; name two of them");
     }
-    if args.svg.is_some() && (several || report::is_of_snapshots(&args.paths[0])) {
+    if args.svg.is_some() && (several || report::is_of_nights(&args.paths[0])) {
         bail!("--svg is for the charts of one run or experiment; name one");
     }
     let mut out = ui::stdout();
-    if several || report::is_of_snapshots(&args.paths[0]) {
+    if several || report::is_of_nights(&args.paths[0]) {
         let written = report::write_several(&args.paths, &to, Some(&Papers), &ui)?;
         if args.json {
             summary::print_json(&mut out, &written.sides)?;
@@ -84,19 +84,13 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether a file is an image with a file system.
-fn holds_file_system(path: &Path) -> anyhow::Result<bool> {
-    Ok(Kind::of_image(path)?.is_some() || cffs_image::is_image(path)?)
-}
-
 fn of_a_file(path: &Path) -> anyhow::Result<PathBuf> {
     if path.is_file() {
-        if holds_file_system(path)? {
+        if cffs_image::is_image(path)? {
             let path = path.display();
             bail!(
-                "{path}: an image of a file system, of which no run tells how it aged; `fsage measure {path}` has its \
-                 layout, `fsage inspect {path} --worst` and `--groups` its files and groups, and `fsage age WORKLOAD \
-                 --on ext4:from={path} -o RUN` ages an ext4 on"
+                "{path}: an image of a C-FFS, which has no page; `fsage inspect {path}` shows what it holds, with \
+                 --worst and --groups where its files lie"
             );
         }
         bail!(

@@ -1,9 +1,11 @@
 //! `fsage report` of several runs, and of snapshots alone, through the public command.
 
 use crate::images::{command, fsage};
+use crate::real;
 use serde_json::Value as Json;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 fn json(at: &Path, args: &str) -> Json {
     let run = command(at, env!("CARGO_BIN_EXE_fsage"), args);
@@ -90,6 +92,36 @@ fn two_runs_stand_side_by_side() {
     assert!(refused.contains("named twice"), "{refused}");
 }
 
+/// What holds the map of a disk.
+const MAP: &str = "class=\"block-map-data\"";
+
+#[test]
+fn an_image_as_it_stands_has_a_page_with_a_map() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let image = fs::File::create(at.join("disk.img")).expect("an image");
+    image.set_len(64 << 20).expect("a size");
+    let made = Command::new("mkfs.ext4")
+        .args(["-q", "disk.img"])
+        .current_dir(at)
+        .status();
+    if !made.is_ok_and(|status| status.success()) {
+        real::skip("the page of an image", "mkfs.ext4 is missing or failed");
+        return;
+    }
+    fsage(at, "report disk.img -o disk.html", 0);
+    let page = fs::read_to_string(at.join("disk.html")).expect("a page");
+    for text in ["disk, 1 snapshot", "Free space"] {
+        assert!(page.contains(text), "{text}");
+    }
+    assert_eq!(page.matches(MAP).count(), 1);
+    // Two images are two file systems, and no series.
+    fs::copy(at.join("disk.img"), at.join("other.img")).expect("a copy");
+    fsage(at, "report disk.img other.img -o both.html", 0);
+    let page = fs::read_to_string(at.join("both.html")).expect("a page");
+    assert_eq!(page.matches(MAP).count(), 2);
+}
+
 #[test]
 fn snapshots_alone_have_a_page() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -115,6 +147,7 @@ fn snapshots_alone_have_a_page() {
     }
     // No run, and so nothing that a run could have and this has not.
     assert!(!page.contains("No benchmark was run"));
+    assert_eq!(page.matches(MAP).count(), 1);
     fsage(at, "report nights/snapshots.parquet -o file.html", 0);
     assert!(at.join("file.html").is_file());
     let refused = fsage(at, "report run nights -o page.html", 2);
