@@ -7,11 +7,13 @@ use crate::report::words::shell;
 use crate::run_folder::OneTarget;
 use crate::watch::Watch;
 use fsage_core::snapshot::Inode;
-use fsage_core::{Extent, FileId, FileKind, Layout, Op, Verb};
+use fsage_core::{Extent, FileId, FileKind, Geometry, Layout, Op, Verb};
 use fsage_data::snapshot::SnapshotFile;
 use fsage_metrics::{files, free_space};
 use fsage_target::TargetSpec;
 use serde::Serialize;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -44,6 +46,8 @@ pub struct History {
     pub size_bytes: u64,
     /// Where its data lie at the end: logical and physical offset, and length, in bytes.
     pub pieces: Vec<Piece>,
+    /// In which groups of the disk they begin, and how many in each: the most first. Nothing without groups.
+    pub by_group: Vec<(u64, usize)>,
     /// The days on which something was done to it, or its pieces changed.
     pub days: Vec<FileDay>,
     /// The requests for its data on the day that made the most pieces, where the model names what served them.
@@ -193,6 +197,18 @@ pub fn pieces(extents: &[Extent]) -> Vec<Piece> {
     pieces
 }
 
+/// How many pieces begin in each group, the most first.
+fn by_group(pieces: &[Piece], geometry: &Geometry) -> Vec<(u64, usize)> {
+    let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
+    let groups = pieces.iter().map(|piece| piece.physical_bytes);
+    for group in groups.filter_map(|address| geometry.group_of_address(address)) {
+        *counts.entry(group).or_default() += 1;
+    }
+    let mut counts: Vec<_> = counts.into_iter().collect();
+    counts.sort_by_key(|&(group, count)| (Reverse(count), group));
+    counts
+}
+
 /// The regular file in the most pieces, and of several the largest.
 fn most_pieces(snapshot: &Path) -> crate::Result<u64> {
     let layout = SnapshotFile::open(snapshot)?;
@@ -269,12 +285,14 @@ pub fn history(
         Some(day) => served::on_day(&target.spec, &workload, inode, day, ui)?,
         None => None,
     };
+    let geometry = SnapshotFile::open(&folder.join("final.parquet"))?.geometry();
     Ok(History {
         path: format!("/{path}"),
         inode,
         file: file.map(|file| file.file.0),
         size_bytes: end.size_bytes,
         pieces: end.pieces.clone(),
+        by_group: by_group(&end.pieces, &geometry),
         days,
         served,
         trace: trace_command(&target.spec, &workload, inode),

@@ -44,6 +44,8 @@ pub struct Args {
 
 /// Pieces that are printed where not all are asked for.
 const FEW: usize = 12;
+/// Groups that are named.
+const FEW_GROUPS: usize = 6;
 
 /// Runs the command.
 pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
@@ -140,6 +142,9 @@ fn print(out: &mut impl Write, history: &History, all: bool) -> io::Result<()> {
     if let more @ 1.. = history.pieces.len().saturating_sub(shown) {
         writeln!(out, "and {more} more: --extents")?;
     }
+    if history.pieces.len() > 1 && !history.by_group.is_empty() {
+        writeln!(out, "{}", where_they_lie(&history.by_group))?;
+    }
     if let Some(trace) = &history.trace {
         writeln!(
             out,
@@ -147,6 +152,20 @@ fn print(out: &mut impl Write, history: &History, all: bool) -> io::Result<()> {
         )?;
     }
     Ok(())
+}
+
+/// In which groups pieces lie, those with the most first.
+fn where_they_lie(by_group: &[(u64, usize)]) -> String {
+    let (named, others) = by_group.split_at(by_group.len().min(FEW_GROUPS));
+    let mut words: Vec<String> = named
+        .iter()
+        .map(|(group, pieces)| format!("{pieces} in group {group}"))
+        .collect();
+    if !others.is_empty() {
+        let pieces: usize = others.iter().map(|(_, pieces)| pieces).sum();
+        words.push(format!("{pieces} in {} others", others.len()));
+    }
+    table::wrapped(&format!("By group: {}.", words.join(", ")), "", "")
 }
 
 /// How the requests of that day were served.
