@@ -68,6 +68,24 @@ pub enum Says {
     Inconclusive,
 }
 
+impl Says {
+    /// What a ratio says that lies in an interval, of repetitions or of lives.
+    pub fn of(ratio: f64, (low, high): (f64, f64)) -> Says {
+        let is_around_1 = low <= 1.0 && 1.0 <= high;
+        if is_around_1 && low >= 1.0 - NEAR && high <= 1.0 + NEAR {
+            Says::Same
+        } else if is_around_1 {
+            Says::Inconclusive
+        } else if (ratio - 1.0).abs() < SAME {
+            Says::Same
+        } else if ratio < 1.0 {
+            Says::Slower
+        } else {
+            Says::Faster
+        }
+    }
+}
+
 impl Repeated {
     /// Each with one of the other under the same conditions: on simulated disks, with the spindle at the same angle.
     pub fn in_pairs(speeds: Vec<(f64, f64)>, better: Better) -> Repeated {
@@ -196,25 +214,13 @@ impl Ratio {
 
     /// What it says.
     pub fn says(&self) -> Says {
-        let is_around_1 = self.low <= 1.0 && 1.0 <= self.high;
-        let is_near_1 = self.low >= 1.0 - NEAR && self.high <= 1.0 + NEAR;
         if self.low.total_cmp(&1.0).is_eq() && self.high.total_cmp(&1.0).is_eq() {
             // Every repetition gave the same value on both sides: a count, or a size, which no chance disturbs.
             Says::Same
-        } else if !self.is_enough {
-            Says::Inconclusive
-        } else if is_around_1 {
-            if is_near_1 {
-                Says::Same
-            } else {
-                Says::Inconclusive
-            }
-        } else if (self.median - 1.0).abs() < SAME {
-            Says::Same
-        } else if self.median < 1.0 {
-            Says::Slower
+        } else if self.is_enough {
+            Says::of(self.median, (self.low, self.high))
         } else {
-            Says::Faster
+            Says::Inconclusive
         }
     }
 

@@ -14,6 +14,8 @@ use fsage_report::{
 
 /// How many causes stand above the figures.
 const CAUSES_FIRST: usize = 3;
+/// Claims that are met which the verdict names.
+const AGREES_FIRST: usize = 4;
 
 /// What stands on the page.
 pub fn report(paper: &Paper, made: &Reproduction) -> Report {
@@ -96,6 +98,8 @@ fn verdict(paper: &Paper, lines: &[Line]) -> Vec<Finding> {
         findings.push(finding(quick, Tone::Bad, "comparison"));
         return findings;
     }
+    findings.extend(agrees(lines).map(|text| finding(text, Tone::Good, "comparison")));
+    let before = findings.len();
     let causes = together::of_lines(paper, lines);
     for cause in &causes {
         let of_cause = |id: &String| lines.iter().find(|line| line.expected.id == *id);
@@ -138,13 +142,32 @@ fn verdict(paper: &Paper, lines: &[Line]) -> Vec<Finding> {
         );
         finding(text, Tone::Bad, "comparison")
     }));
-    let more = findings.len().saturating_sub(1 + CAUSES_FIRST);
+    let more = findings.len().saturating_sub(before + CAUSES_FIRST);
     if more > 1 {
-        findings.truncate(1 + CAUSES_FIRST);
+        findings.truncate(before + CAUSES_FIRST);
         let text = format!("{more} more causes stand below the figures.");
         findings.push(finding(text, Tone::Neutral, "causes"));
     }
     findings
+}
+
+/// The first claims that are met, those before others that say something of curves or of an order.
+fn agrees(lines: &[Line]) -> Option<String> {
+    let met = || lines.iter().filter(|line| line.verdict == Verdict::Met);
+    let (said, figures): (Vec<&Line>, Vec<&Line>) =
+        met().partition(|line| line.expected.value.is_none());
+    let first: Vec<&str> = said
+        .iter()
+        .chain(&figures)
+        .take(AGREES_FIRST)
+        .map(|line| line.expected.statement.as_str())
+        .collect();
+    let more = match met().count() - first.len() {
+        0 => String::new(),
+        1 => "; and one more claim".to_owned(),
+        more => format!("; and {more} more claims"),
+    };
+    (!first.is_empty()).then(|| format!("Agrees: {}{more}.", first.join("; ")))
 }
 
 fn comparison(lines: &[Line]) -> page::Exhibit {
@@ -429,6 +452,7 @@ mod tests {
             "a &lt; b &amp; c",
             "1 &gt; 0",
             "1 of 2 claims of the paper are met, 1 differ. Not counted:",
+            "Agrees: ",
             "Differs: all curves dip at 104 KB",
             "(S96.4): ours a &lt; b &amp; c.",
             "fsage reproduce smith96 --seed 1 --repetitions 10 --device st32430n ",

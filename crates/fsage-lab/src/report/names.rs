@@ -72,12 +72,6 @@ const LONG: usize = 24;
 /// What targets are called in a table: their specifications, or short names where one of these is long. Gives a name
 /// for each specification, and the lines that say what a short one stands for, where it leaves something out.
 pub(crate) fn in_tables(specs: &[&str]) -> (Vec<String>, Vec<String>) {
-    if specs.iter().all(|spec| spec.len() <= LONG) {
-        return (
-            specs.iter().map(|&spec| spec.to_owned()).collect(),
-            Vec::new(),
-        );
-    }
     let mut distinct: Vec<&str> = Vec::new();
     for spec in specs {
         if !distinct.contains(spec) {
@@ -85,6 +79,18 @@ pub(crate) fn in_tables(specs: &[&str]) -> (Vec<String>, Vec<String>) {
         }
     }
     let short = short(&distinct);
+    if specs.iter().all(|spec| spec.len() <= LONG) {
+        // Verdicts call what names no policy by the default one.
+        let renamed = distinct
+            .iter()
+            .zip(&short)
+            .filter(|(spec, name)| !spec.contains(name.as_str()) && !name.contains(['=', ' ']));
+        let legend = renamed.map(|(spec, name)| format!("{spec} is called {name} below."));
+        return (
+            specs.iter().map(|&spec| spec.to_owned()).collect(),
+            legend.collect(),
+        );
+    }
     let name = |spec: &&str| {
         let place = distinct.iter().position(|known| known == spec);
         place.map_or_else(String::new, |place| short[place].clone())

@@ -4,7 +4,7 @@ use super::subject::Over;
 use crate::life::{self, Life};
 use fsage_bench::{Ratio, Says};
 
-/// Ratios over lives that differ from 1 by less are no difference.
+/// A ratio over two lives that differs from 1 by less is no difference.
 const SAME: f64 = 0.01;
 
 /// A ratio of speeds: of one life that of its repetitions, of several lives the mean of theirs.
@@ -40,17 +40,15 @@ impl Times {
     }
 }
 
-/// What the ratios of several lives say: each is one of the same kind. Two are too few to decide anything.
+/// What the ratios of several lives say: each is one of the same kind. Two are too few to decide anything, unless they
+/// are alike.
 fn over_lives(over: Over) -> Says {
-    let (low, high) = over.ends();
-    if (over.mean - 1.0).abs() < SAME {
+    if over.mean_interval.is_some() {
+        Says::of(over.mean, over.ends())
+    } else if (over.mean - 1.0).abs() < SAME {
         Says::Same
-    } else if over.mean_interval.is_none() || (low <= 1.0 && 1.0 <= high) {
-        Says::Inconclusive
-    } else if over.mean < 1.0 {
-        Says::Slower
     } else {
-        Says::Faster
+        Says::Inconclusive
     }
 }
 

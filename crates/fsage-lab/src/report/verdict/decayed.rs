@@ -20,9 +20,10 @@ pub fn sentence(ranking: &Ranking<'_>) -> Option<Finding> {
     let text = match by_loss.len() {
         1 => format!("{} is {}.", least.name, below(lost, ranking.since)),
         _ if alike(&lost.loss, &most_lost.loss) => format!(
-            "No target decayed less than another: {}; {}.",
-            named(&least.name, lost),
-            no_difference("what they lost differs", &lost.loss, &most_lost.loss)
+            "No target decayed less than another: {}. {} is {}.",
+            no_difference("what they lost differs", &lost.loss, &most_lost.loss),
+            least.name,
+            below(lost, ranking.since)
         ),
         _ => {
             let (second, second_lost) = &by_loss[1];

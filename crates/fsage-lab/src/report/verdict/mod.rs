@@ -120,11 +120,18 @@ pub fn findings(group: &Group) -> Vec<Finding> {
 
 /// What the answer for those who read one sentence begins with.
 const IN_SHORT: &str = "In short, ";
+/// What the answer of the benchmarks begins with where another one stands before it.
+const SPEED: &str = "Speed, ";
 
-/// What comes first of the sentences on a workload: the answer, behind what is to be known before it.
+/// What comes first of the sentences on a workload: the answer, behind what is to be known before it, and with what is
+/// said of speed where the layout leads.
 pub fn headlines(findings: &[Finding]) -> &[Finding] {
-    let answer = findings.iter().position(|f| f.tone != Tone::Bad);
-    &findings[..answer.map_or(findings.len(), |at| at + 1)]
+    let Some(answer) = findings.iter().position(|f| f.tone != Tone::Bad) else {
+        return findings;
+    };
+    let is_of_speed = |f: &&Finding| f.text.starts_with(SPEED);
+    let with_speed = findings.get(answer + 1).filter(is_of_speed).is_some();
+    &findings[..=answer + usize::from(with_speed)]
 }
 
 /// A sentence as it stands behind a comma.
@@ -145,7 +152,7 @@ fn in_short(of_benchmarks: &str, proven: Option<String>) -> Vec<Finding> {
                 format!("{IN_SHORT}{proven} Which is faster is open."),
                 "decay",
             ),
-            neutral(format!("Speed, {of_benchmarks}"), "bench"),
+            neutral(format!("{SPEED}{of_benchmarks}"), "bench"),
         ],
     }
 }

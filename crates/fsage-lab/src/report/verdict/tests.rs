@@ -128,8 +128,8 @@ fn a_tie_is_said_as_one() {
         [
             "After 2 days b and a keep the same share of blocks contiguous, 80 %: they differ by less than 0.5 \
              percentage points.",
-            "No target decayed less than another: b, 9.7 points below the same files freshly written (90 %); what they \
-             lost differs by less than 0.5 percentage points.",
+            "No target decayed less than another: what they lost differs by less than 0.5 percentage points. b is 9.7 \
+             points below the same files freshly written (90 %).",
         ]
     );
     let all = said(vec![a.clone(), a.clone(), a]);
