@@ -90,6 +90,16 @@ impl Limit {
         matches!(self.what, What::Failed)
     }
 
+    /// Whether it is a share of the space that is free.
+    pub(super) fn is_of_free_share(&self) -> bool {
+        self.what == What::FreeShare
+    }
+
+    /// Whether it is of free space, or of failures for lack of it.
+    pub(super) fn is_of_space(&self) -> bool {
+        self.is_of_failures() || self.free_bytes(0.0, 0).is_some()
+    }
+
     /// Bytes that are free at a value of it, of so many; `None` where it is not of space.
     pub(super) fn free_bytes(&self, value: f64, all: u64) -> Option<f64> {
         match &self.what {

@@ -11,6 +11,7 @@ mod limits;
 mod lives;
 mod page;
 mod past;
+mod room;
 mod state;
 mod tables;
 
@@ -234,6 +235,7 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
     }
     let mut doubts = doubts(&observed, &ground, horizon, &target);
     doubts.extend(past.unseen());
+    doubts.extend(room::doubts(&target, limits));
     let mut found_others = Others::default();
     let mut all = vec![(String::new(), target.to_string(), lives)];
     for other in others {

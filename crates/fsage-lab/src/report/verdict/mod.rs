@@ -14,7 +14,7 @@ mod together;
 mod warnings;
 mod why;
 
-pub(crate) use warnings::UNLIKE_BLOCKS;
+pub(crate) use warnings::{RESERVING, UNLIKE_BLOCKS, lives_as_root};
 pub(crate) use why::aged_worse;
 
 use super::bench;

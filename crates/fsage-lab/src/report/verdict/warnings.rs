@@ -21,7 +21,7 @@ const UNLIKE_UTILIZATION: f64 = 0.02;
 pub(crate) const UNLIKE_BLOCKS: f64 = 1.4;
 
 /// The file system that keeps a reserve for the superuser, and the key of its model that says who lives on it.
-const RESERVING: &str = "ext4";
+pub(crate) const RESERVING: &str = "ext4";
 const ROOT: &str = "root";
 
 /// What is kept behind the ends of files is worth a word from this share of their bytes on.
@@ -322,14 +322,17 @@ fn trims(spec: &str) -> Trims {
     Trims::With(spec.to_string())
 }
 
+/// Whether a workload lives on a target as the superuser, for whom it keeps a reserve.
+pub(crate) fn lives_as_root(spec: &TargetSpec) -> bool {
+    let is_model = spec.kind == RESERVING;
+    is_model && spec.value(ROOT) != Some("off") || spec.place.as_deref() == Some(RESERVING)
+}
+
 /// That the workload lived as the superuser, who may use what ext4 keeps from others.
 pub fn reserve(group: &Group) -> Option<Finding> {
     let specs = group.subjects.iter();
     let mut specs = specs.filter_map(|subject| TargetSpec::parse(&subject.spec).ok());
-    let lived_as_root = specs.find(|spec| {
-        let is_model = spec.kind == RESERVING;
-        is_model && spec.value(ROOT) != Some("off") || spec.place.as_deref() == Some(RESERVING)
-    })?;
+    let lived_as_root = specs.find(lives_as_root)?;
     let other = if lived_as_root.kind == RESERVING {
         format!(": --on {RESERVING}:{ROOT}=off lives as one of them")
     } else {

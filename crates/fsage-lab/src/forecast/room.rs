@@ -1,0 +1,80 @@
+//! Whose free space it is.
+
+use super::Limit;
+use crate::report::verdict::{RESERVING, lives_as_root};
+use fsage_core::size::human;
+use fsage_target::{Target, TargetSpec};
+
+/// A file system that takes a larger share of its size itself is a small one.
+const OWN_SHARE: f64 = 0.1;
+
+/// What a limit of space means for those who are not root, and for a target that needs much of its size itself.
+pub fn doubts(target: &TargetSpec, limits: &[Limit]) -> Vec<String> {
+    let mut said = Vec::new();
+    if !limits.iter().any(Limit::is_of_space) {
+        return said;
+    }
+    if lives_as_root(target) {
+        let asks = if target.kind == RESERVING {
+            ": the key root=off of the target asks when"
+        } else {
+            ""
+        };
+        said.push(format!(
+            "writes are root's: {} keeps 5 % of its space for root, as mkfs makes it, and others find it full that \
+             much earlier{asks}",
+            target.system()
+        ));
+    } else if target.kind == RESERVING && limits.iter().any(Limit::is_of_free_share) {
+        said.push(
+            "free space counts the 5 % that ext4 keeps for root: the writes of others fail while that is free, as \
+             --limit enospc says"
+                .to_owned(),
+        );
+    }
+    let geometry = Target::make(target).map(|made| made.layout().geometry());
+    if let Some((size, data)) = geometry
+        .ok()
+        .and_then(|g| Some((g.size_bytes, g.data_bytes?)))
+        && (size - data) as f64 > OWN_SHARE * size as f64
+    {
+        said.push(format!(
+            "of {} {} takes {} itself, log and metadata, which is a smaller share of a larger one",
+            human(size),
+            target.system(),
+            human(size - data)
+        ));
+    }
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whose_space_it_is_is_said_of_limits_of_space_alone() {
+        let said = |spec: &str, limit: &str| -> String {
+            let limits = [limit.parse().expect("a limit")];
+            doubts(&TargetSpec::parse(spec).expect("a target"), &limits).join("; ")
+        };
+        let root = said("ext4:size=20G", "enospc");
+        assert!(
+            root.starts_with("writes are root's: ext4 keeps 5 %"),
+            "{root}"
+        );
+        assert!(root.ends_with("root=off of the target asks when"), "{root}");
+        let user = said("ext4:size=20G,root=off", "free=5%");
+        assert!(user.starts_with("free space counts the 5 %"), "{user}");
+        for (spec, limit) in [
+            ("ext4:size=20G,root=off", "enospc"),
+            ("ext4:size=20G", "layout=0.7"),
+            ("xfs:size=20G", "enospc"),
+        ] {
+            assert_eq!(said(spec, limit), "", "{spec}, {limit}");
+        }
+        // mkfs.xfs gives every file system a log of 64 MiB or more.
+        let small = said("xfs:size=512M", "enospc");
+        assert!(small.starts_with("of 512 MiB xfs takes 64"), "{small}");
+    }
+}
