@@ -20,6 +20,8 @@ pub type Phase = (String, String);
 const ALIKE: f64 = 0.005;
 /// What keeps this part of what the emptiest size has lost little by being fuller.
 const LITTLE_LOST: f64 = 0.9;
+/// Room for fewer large extents is worth a word.
+const FEW_LEFT: f64 = 10.0;
 
 /// A target in several sizes.
 #[derive(Clone, Debug, Serialize)]
@@ -213,7 +215,11 @@ pub fn recommendation(all: &[Fullness]) -> Option<String> {
                 .limit()
                 .is_some_and(|limit| large.utilization < limit.utilization)
         });
-        large.extend(of_large.map(|level| format!("{name} at {}", percent(level.utilization))));
+        large.extend(of_large.map(|level| {
+            let left = level.placeable_1m.filter(|left| *left < FEW_LEFT);
+            let left = left.map_or_else(String::new, |left| format!(" (room for {left:.0})"));
+            format!("{name} at {}{left}", percent(level.utilization))
+        }));
         match fullness.limit() {
             Some(level) if level != fullest => {
                 limited.push(format!(
@@ -255,8 +261,8 @@ pub fn recommendation(all: &[Fullness]) -> Option<String> {
     (!parts.is_empty()).then(|| format!("In short: {}.{anyway}{large}", parts.join("; ")))
 }
 
-/// That limits of one life have no interval, and what that means, or, where lives can be drawn, what gives them one; none
-/// of more lives.
+/// That limits of one life have no interval, and what that means, or, where lives can be drawn, what gives them one;
+/// none of more lives.
 pub fn of_one_life(all: &[Fullness], is_drawn: bool) -> Option<String> {
     let lives = all
         .iter()
@@ -266,7 +272,7 @@ pub fn of_one_life(all: &[Fullness], is_drawn: bool) -> Option<String> {
         "These limits are of one life. How far they hold for others, other lives say: of a preset, `--preset NAME \
          --seeds 5` gives speeds and layout scores their 95 % intervals over five."
     } else {
-        "These limits are of one life: in another a loss near a tenth may fall on the other side of the line."
+        "These limits are of one life: in another a loss near a tenth may fall on the other side of it."
     };
     (lives.max()? == 1).then(|| text.to_owned())
 }
@@ -701,7 +707,7 @@ mod tests {
             said(vec![same(160, 0.60, 0), same(120, 0.92, 0)]).as_deref(),
             Some(
                 "In short: keep ext4 at 81 % full or less; xfs may be 92 % full, the fullest tried. For files that \
-                 need a MiB or more in one piece: xfs at 60 % or less."
+                 need a MiB or more in one piece: xfs at 60 % (room for 7) or less."
             )
         );
         assert_eq!(

@@ -156,6 +156,11 @@ impl Sweep {
         let curves = &self.metrics.first()?.curves;
         let curve = curves.iter().find(|curve| curve.is_of_other_lives())?;
         let parameter = &self.parameter;
+        let also = if parameter == FULLNESS {
+            ", with more files at a higher one and as many operations,"
+        } else {
+            ""
+        };
         let instead = if parameter == FULLNESS {
             let values: Vec<&str> = curve.points.iter().map(|at| at.text.as_str()).collect();
             format!(
@@ -166,8 +171,8 @@ impl Sweep {
             "What is varied in the target alone, as `size={size}`, keeps the lives.".to_owned()
         };
         Some(format!(
-            "Each value of {parameter} is lived by other lives: what differs between values is what {parameter} does \
-             and how these lives were drawn, together. {instead}"
+            "Each value of {parameter} is lived by other lives: what differs between values is what {parameter} \
+             does{also} and how these lives were drawn, together. {instead}"
         ))
     }
 
@@ -632,7 +637,8 @@ mod tests {
             sweeps[0].sentences(),
             [
                 "Each value of utilization is lived by other lives: what differs between values is what utilization \
-                 does and how these lives were drawn, together. One life at each: `fsage compare --fill 60,80,95`, or \
+                 does, with more files at a higher one and as many operations, and how these lives were drawn, \
+                 together. One life at each: `fsage compare --fill 60,80,95`, or \
                  targets of several sizes.",
                 // Of 4 degrees of freedom: 2.776445 * sqrt(2 * 0.0001 / 3) is 0.0227.
                 "ffs: layout score from 0.92 at utilization 60 to 0.72 at 95 (of other lives -0.200, 95 % interval \

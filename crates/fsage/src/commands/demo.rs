@@ -165,7 +165,7 @@ fn home_directories(args: &Args, ui: Ui, out: &mut impl Write) -> anyhow::Result
     let preset = Home::smith96();
     let path = args.output.join("home.parquet");
     let header = WorkloadHeader {
-        generator: Some(format!(r#"{{"profile":"smith96","seed":{}}}"#, args.seed)),
+        generator: Some(format!(r#"{{"profile":"home-1996","seed":{}}}"#, args.seed)),
         ..preset.header(args.seed)
     };
     let mut workload = fsage_data::create_workload(&path, &header, true)?;

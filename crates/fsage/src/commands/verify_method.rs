@@ -386,6 +386,13 @@ fn missed(verdict: &Verdict) -> Option<String> {
         ),
     };
     let (best, worst) = (shares.first()?, shares.last()?);
+    let chance = |(_, attempt): &(f64, &Attempt)| attempt.missed_half_interval.unwrap_or(0.0);
+    if shares.len() > 1 && worst.0.abs() - best.0.abs() <= chance(best) + chance(worst) {
+        return Some(format!(
+            "{loses}. No way of remaking is better than another by more than chance: a remade workload {}.{flat}",
+            said(best)
+        ));
+    }
     Some(format!(
         "{loses}. At best a remade workload {}, at worst it {}.{flat}",
         said(best),

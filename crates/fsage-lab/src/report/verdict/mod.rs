@@ -51,9 +51,12 @@ pub fn findings(group: &Group) -> Vec<Finding> {
         bench::compared(group)
     };
     if is_of_sizes {
-        findings.extend(consequences::fullness(&sizes, !premise::is_history(group)));
+        let mut of_sizes = consequences::fullness(&sizes, !premise::is_history(group));
+        // Behind the answer, whose sizes it moves.
+        let reserve = warnings::reserve(group).filter(|_| !of_sizes.is_empty());
+        of_sizes.splice(1.min(of_sizes.len())..1.min(of_sizes.len()), reserve);
+        findings.extend(of_sizes);
         findings.extend(consequences::layouts_by_fullness(group, &sizes));
-        findings.extend(warnings::reserve(group));
         findings.extend(premise::findings(group));
         findings.extend(warnings::findings(group, &ranking, &sizes));
         findings.extend(clock::findings(group));
