@@ -234,8 +234,11 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
         say_meanwhile(&answers, watch);
     }
     let mut doubts = doubts(&observed, &ground, horizon, &target);
-    doubts.extend(past.unseen());
-    doubts.extend(room::doubts(&target, limits));
+    doubts.extend(
+        past.unseen()
+            .into_iter()
+            .chain(room::doubts(&target, limits)),
+    );
     let mut found_others = Others::default();
     let mut all = vec![(String::new(), target.to_string(), lives)];
     for other in others {

@@ -132,8 +132,8 @@ pub fn headlines(findings: &[Finding]) -> &[Finding] {
     let Some(answer) = findings.iter().position(|f| f.tone != Tone::Bad) else {
         return findings;
     };
-    let is_of_speed = |f: &&Finding| f.text.starts_with(SPEED);
-    let with_speed = findings.get(answer + 1).filter(is_of_speed).is_some();
+    let next = findings.get(answer + 1);
+    let with_speed = next.is_some_and(|finding| finding.text.starts_with(SPEED));
     &findings[..=answer + usize::from(with_speed)]
 }
 
