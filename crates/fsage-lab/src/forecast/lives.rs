@@ -36,9 +36,9 @@ pub(super) struct LifeDay {
 /// A target on which the past has been lived.
 pub(super) struct Ground<'a> {
     spec: &'a TargetSpec,
-    past: &'a Past,
+    pub past: &'a Past,
     workload: &'a Path,
-    limits: &'a [Limit],
+    pub limits: &'a [Limit],
     /// A model as it stands then; none of a real file system, on which every life begins with the past.
     state: Option<Mutex<Target>>,
     /// Where it begins with a snapshot: its names of what the past has.

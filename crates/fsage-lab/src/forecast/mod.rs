@@ -233,12 +233,7 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
     if !others.is_empty() && began.elapsed() > LONG {
         say_meanwhile(&answers, watch);
     }
-    let mut doubts = doubts(&observed, &ground, horizon, &target);
-    doubts.extend(
-        past.unseen()
-            .into_iter()
-            .chain(room::doubts(&target, limits)),
-    );
+    let doubts = doubts(&observed, &ground, horizon, &target);
     let mut found_others = Others::default();
     let mut all = vec![(String::new(), target.to_string(), lives)];
     for other in others {
@@ -459,6 +454,8 @@ fn doubts(
             ground.missing()
         ));
     }
+    doubts.extend(ground.past.unseen());
+    doubts.extend(room::doubts(target, ground.limits));
     doubts
 }
 
