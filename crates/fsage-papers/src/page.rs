@@ -14,7 +14,7 @@ use fsage_report::{
 
 /// How many causes stand above the figures.
 const CAUSES_FIRST: usize = 3;
-/// Claims that are met which the verdict names.
+/// Rows that are met which the verdict names.
 const AGREES_FIRST: usize = 4;
 
 /// What stands on the page.
@@ -151,7 +151,7 @@ fn verdict(paper: &Paper, lines: &[Line]) -> Vec<Finding> {
     findings
 }
 
-/// The first claims that are met, those before others that say something of curves or of an order.
+/// The first rows that are met, those before others that say something of curves or of an order.
 fn agrees(lines: &[Line]) -> Option<String> {
     let met = || lines.iter().filter(|line| line.verdict == Verdict::Met);
     let (said, figures): (Vec<&Line>, Vec<&Line>) =
@@ -164,8 +164,8 @@ fn agrees(lines: &[Line]) -> Option<String> {
         .collect();
     let more = match met().count() - first.len() {
         0 => String::new(),
-        1 => "; and one more claim".to_owned(),
-        more => format!("; and {more} more claims"),
+        1 => "; and one more row".to_owned(),
+        more => format!("; and {more} more rows"),
     };
     (!first.is_empty()).then(|| format!("Agrees: {}{more}.", first.join("; ")))
 }
