@@ -1,6 +1,6 @@
 //! What follows from the layout: room for large extents, and the speed of benchmarks.
 
-use super::{finding, skipped_too_many};
+use super::{finding, order, skipped_too_many};
 use crate::after::Outcome;
 use crate::benching::{digits, results, words};
 use crate::days::DayRow;
@@ -11,7 +11,7 @@ use crate::report::over_days;
 use crate::report::subject::{Group, Over, Subject};
 use crate::report::times::Times;
 use crate::report::words::{list, percent, thousands};
-use fsage_bench::{GoesOver, Says, benchmarks};
+use fsage_bench::Says;
 use fsage_metrics::directory_order::ADJACENCY;
 use fsage_metrics::free_space;
 use fsage_report::{Finding, Tone};
@@ -24,9 +24,6 @@ const UNLIKE: f64 = 0.1;
 
 /// What runs at less than so much of the speed of its control has lost something worth a word.
 const NOTABLE: f64 = 0.9;
-
-/// Files that lost less of their layout score than this are slow for another reason.
-const NEARLY_WHOLE: f64 = 0.05;
 
 /// Targets that a sentence names, at most.
 pub(super) const NAMED: usize = 6;
@@ -353,7 +350,7 @@ fn is_on_flash(group: &Group) -> bool {
 }
 
 /// Whether what is aged is slower than its control, by enough for a word.
-fn has_lost(ratio: &Ratio) -> bool {
+pub(super) fn has_lost(ratio: &Ratio) -> bool {
     ratio.says == Says::Slower && ratio.mean < NOTABLE
 }
 
@@ -444,7 +441,7 @@ fn sentence(group: &Group, compared: &Compared) -> Finding {
     let text = format!(
         "{what}, aged beside unaged: {}.{single}{}{}",
         list(&shortened(texts.collect())),
-        out_of_order(group, compared).unwrap_or_default(),
+        order::sentence(group, compared).unwrap_or_default(),
         ranked(group, compared)
     );
     finding(text, tone, "bench")
@@ -462,36 +459,6 @@ fn command(group: &Group, suite: &str) -> Option<String> {
         "its time"
     };
     Some(format!(" (the command `{line}`, {of})"))
-}
-
-/// Why files are read slower that are as whole as those of the fresh copy: they do not lie in the order in which they
-/// are read.
-fn out_of_order(group: &Group, compared: &Compared) -> Option<String> {
-    // A suite that makes the files that it reads is not slowed down by how older ones lie.
-    let is_of_own = benchmarks::by_name(&compared.suite)
-        .is_some_and(|suite| suite.goes_over() == GoesOver::Own);
-    if !compared.phase.contains("read") || is_of_own {
-        return None;
-    }
-    let slower = compared.ratios.iter().filter_map(|(name, ratio)| {
-        let subject = group
-            .subjects
-            .iter()
-            .find(|subject| subject.name == *name)?;
-        let lost = subject.of_control(DayRow::score)?.mean - subject.at_end(DayRow::score)?.mean;
-        let is_cause = has_lost(ratio) && lost < NEARLY_WHOLE;
-        let follow = following(subject, 0.1).filter(|_| is_cause)?;
-        Some((name.clone(), follow))
-    });
-    let (names, shares): (Vec<String>, Vec<String>) = slower.unzip();
-    (!names.is_empty()).then(|| {
-        format!(
-            " Files of {} are nearly as whole as fresh ones, and lie in another order than they are read in. Right \
-             behind the one before in their directory lie, of all files: {}.",
-            list(&shortened(names)),
-            list(&shortened(shares))
-        )
-    })
 }
 
 /// Which share of a target's files lies right behind the one before in its directory, and of its fresh copy; none where

@@ -9,6 +9,7 @@ mod clock;
 mod consequences;
 mod decayed;
 mod options;
+mod order;
 pub(crate) mod premise;
 mod together;
 mod warnings;

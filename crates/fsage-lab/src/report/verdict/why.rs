@@ -32,10 +32,7 @@ const CLUES: [Clue; 4] = [
         text: |pieces| format!("{pieces:.2}"),
     },
     Clue {
-        value: |day| {
-            let files = day.value(&files::FILES).filter(|&files| files > 0.0)?;
-            Some(day.value(&pieces::FRAGMENTED_FILES)? / files)
-        },
+        value: broken_share,
         least: 0.01,
         more_is_better: false,
         what: "files in more than one piece",
@@ -56,6 +53,12 @@ const CLUES: [Clue; 4] = [
         text: percent,
     },
 ];
+
+/// The share of files in more than one piece.
+pub(super) fn broken_share(day: &DayRow) -> Option<f64> {
+    let files = day.value(&files::FILES).filter(|&files| files > 0.0)?;
+    Some(day.value(&pieces::FRAGMENTED_FILES)? / files)
+}
 
 /// What age made worse in a layout, beside a fresh copy of its files: `layout score 0.78 against 0.95`. Nothing where
 /// it made nothing worse, or has no control.

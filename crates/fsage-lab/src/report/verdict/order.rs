@@ -1,0 +1,271 @@
+//! Why files are read slower that are about as contiguous as fresh ones: the pieces that they lie in, and their order.
+
+use super::consequences::{following, has_lost, shortened};
+use super::why::broken_share;
+use crate::benching::State;
+use crate::days::DayRow;
+use crate::report::bench::Compared;
+use crate::report::subject::{Group, Life, Subject};
+use crate::report::words::{list, percent};
+use fsage_bench::{GoesOver, benchmarks};
+use fsage_metrics::pieces;
+use std::fmt::Write as _;
+
+/// Files that lost less of their layout score than this, or of which so few more are in pieces, are nearly whole.
+const NEARLY_WHOLE: f64 = 0.05;
+
+/// Why files are read slower whose blocks are about as contiguous as those of the fresh copy: they lie in more pieces,
+/// or in another order than they are read in.
+pub fn sentence(group: &Group, compared: &Compared) -> Option<String> {
+    // A suite that makes the files that it reads is not slowed down by how older ones lie.
+    let is_of_own = benchmarks::by_name(&compared.suite)
+        .is_some_and(|suite| suite.goes_over() == GoesOver::Own);
+    if !compared.phase.contains("read") || is_of_own {
+        return None;
+    }
+    let (mut broken, mut whole, mut moved, mut shares) = (vec![], vec![], vec![], vec![]);
+    // Of all that are whole it is known of the very files that are read.
+    let mut knows_read = true;
+    for (name, _) in compared.ratios.iter().filter(|(_, ratio)| has_lost(ratio)) {
+        let subject = group
+            .subjects
+            .iter()
+            .find(|subject| subject.name == *name)?;
+        let scores = subject
+            .of_control(DayRow::score)
+            .zip(subject.at_end(DayRow::score));
+        if scores.is_none_or(|(fresh, aged)| fresh.mean - aged.mean >= NEARLY_WHOLE) {
+            continue;
+        }
+        let pieces = InPieces::of(subject, compared);
+        broken.extend(
+            pieces
+                .as_ref()
+                .filter(|of| !of.is_nearly_whole())
+                .map(|of| (name, of.said(name))),
+        );
+        if let Some(share) = following(subject, 0.1) {
+            let is_whole = pieces.as_ref().is_some_and(InPieces::is_nearly_whole);
+            knows_read &= !is_whole || pieces.is_some_and(|of| of.broken.is_none());
+            if is_whole { &mut whole } else { &mut moved }.push(name.clone());
+            shares.push(share);
+        }
+    }
+    let mut text = String::new();
+    if !broken.is_empty() {
+        let (names, said): (Vec<&String>, Vec<String>) = broken.into_iter().unzip();
+        let names: Vec<String> = names.into_iter().cloned().collect();
+        let (names, said) = (list(&shortened(names)), shortened(said).join("; "));
+        let _ = write!(
+            text,
+            " Blocks of {names} are nearly as contiguous as fresh ones, but files lie in more pieces: {said}."
+        );
+    }
+    if !whole.is_empty() {
+        let which = if knows_read { " that are read" } else { "" };
+        let names = list(&shortened(whole));
+        let _ = write!(
+            text,
+            " Files of {names}{which} are nearly as whole as fresh ones, and lie in another order than they are read in."
+        );
+    }
+    if !moved.is_empty() {
+        let names = list(&shortened(moved));
+        let _ = write!(
+            text,
+            " Files of {names} lie in another order than they are read in."
+        );
+    }
+    if !shares.is_empty() {
+        let shares = list(&shortened(shares));
+        let _ = write!(
+            text,
+            " Right behind the one before in their directory lie, of all files: {shares}."
+        );
+    }
+    (!text.is_empty()).then_some(text)
+}
+
+/// Into how many pieces files are broken, aged and fresh.
+struct InPieces {
+    per_file: [f64; 2],
+    /// Which share of all files is in more than one piece; none where only the files count that a benchmark reads.
+    broken: Option<[f64; 2]>,
+}
+
+impl InPieces {
+    /// Those of the files that a phase goes over, where it says how these lie, else of all.
+    fn of(subject: &Subject, compared: &Compared) -> Option<InPieces> {
+        let read = |state| {
+            Some(
+                subject
+                    .over(|life| pieces_read(life, compared, state))?
+                    .mean,
+            )
+        };
+        if let (Some(aged), Some(fresh)) = (read(State::Aged), read(State::Control)) {
+            return Some(InPieces {
+                per_file: [aged, fresh],
+                broken: None,
+            });
+        }
+        let of_all = |value: fn(&DayRow) -> Option<f64>| {
+            Some([subject.at_end(value)?.mean, subject.of_control(value)?.mean])
+        };
+        Some(InPieces {
+            per_file: of_all(|day| day.value(&pieces::PER_FILE))?,
+            broken: of_all(broken_share),
+        })
+    }
+
+    fn is_nearly_whole(&self) -> bool {
+        let [aged, fresh] = self.per_file;
+        let few_broken = |[aged, fresh]: [f64; 2]| aged - fresh < NEARLY_WHOLE;
+        aged < fresh * (1.0 + NEARLY_WHOLE) && self.broken.is_none_or(few_broken)
+    }
+
+    /// `xfs 1.38 each (fresh 1.00), 16 % of all files in more than one (fresh 0.1 %)`.
+    fn said(&self, name: &str) -> String {
+        let [aged, fresh] = self.per_file;
+        match self.broken.map(|shares| shares.map(percent)) {
+            None => format!("{name} {aged:.2} for each that is read (fresh {fresh:.2})"),
+            Some([broken, of_fresh]) => format!(
+                "{name} {aged:.2} each (fresh {fresh:.2}), {broken} of all files in more than one (fresh {of_fresh})"
+            ),
+        }
+    }
+}
+
+/// Pieces per file that a phase goes over: one, and one more for each block that does not follow its predecessor.
+fn pieces_read(life: &Life, compared: &Compared, state: State) -> Option<f64> {
+    let measured = life.bench.iter().filter(|row| row.state == state);
+    let measured = measured.map(|row| &row.measurement);
+    let measured =
+        measured.filter(|of| of.benchmark == compared.suite && of.phase == compared.phase);
+    let scored =
+        measured.filter_map(|of| Some((of.files, of.countable?.checked_sub(of.optimal?)?)));
+    let (files, breaks) = scored.fold((0, 0), |all, of| (all.0 + of.0, all.1 + of.1));
+    (files > 0).then(|| 1.0 + breaks as f64 / files as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::benching::results::Row;
+    use crate::report::bench::Ratio;
+    use fsage_bench::{Better, Measurement, Says};
+    use fsage_metrics::{directory_order, files, layout_score};
+
+    /// What is said of a target that reads at half the speed of its control, with nearly all blocks contiguous; aged and
+    /// fresh it has so many pieces per file, so many of 1000 files in pieces, and so large a share of files in order.
+    fn said(
+        per_file: [f64; 2],
+        broken: [u64; 2],
+        in_order: [f64; 2],
+        read: Option<[u64; 2]>,
+    ) -> Option<String> {
+        let day = |at: usize| {
+            DayRow::default()
+                .with(&layout_score::SCORE, [0.97, 0.99][at])
+                .with(&layout_score::SCORED, 100_000)
+                .with(&files::FILES, 1000)
+                .with(&pieces::PER_FILE, per_file[at])
+                .with(&pieces::FRAGMENTED_FILES, broken[at])
+                .with(&directory_order::ADJACENCY, in_order[at])
+        };
+        let row = |state, breaks: Option<u64>| Row {
+            target: "xfs".to_owned(),
+            state,
+            device: None,
+            host: None,
+            measurement: Measurement {
+                benchmark: "hot-files".to_owned(),
+                phase: "read".to_owned(),
+                file_bytes: None,
+                repetition: 0,
+                files: 100,
+                bytes: 1,
+                elapsed_ns: 1,
+                cpu_ns: None,
+                optimal: breaks.map(|breaks| 9000 - breaks),
+                countable: breaks.map(|_| 9000),
+                requests: None,
+                reading: None,
+            },
+        };
+        let subject = Subject {
+            name: "xfs".to_owned(),
+            lives: vec![Life {
+                days: vec![day(0)],
+                control: Some(day(1)),
+                bench: vec![
+                    row(State::Aged, read.map(|read| read[0])),
+                    row(State::Control, read.map(|read| read[1])),
+                ],
+                ..Life::default()
+            }],
+            ..Subject::default()
+        };
+        let ratio = Ratio {
+            mean: 0.5,
+            ends: (0.5, 0.5),
+            says: Says::Slower,
+            is_single: false,
+            lives: 1,
+            aged: 50.0,
+        };
+        let compared = Compared {
+            suite: "hot-files".to_owned(),
+            phase: "read".to_owned(),
+            unit: "MB/s".to_owned(),
+            better: Better::Higher,
+            ratios: vec![("xfs".to_owned(), ratio)],
+            is_mixed: false,
+            fastest: None,
+        };
+        let group = Group {
+            subjects: vec![subject],
+            ..Group::default()
+        };
+        sentence(&group, &compared)
+    }
+
+    const MOVED: [f64; 2] = [0.2, 0.6];
+
+    #[test]
+    fn only_files_in_about_as_many_pieces_as_fresh_ones_are_nearly_whole() {
+        let order = " Right behind the one before in their directory lie, of all files: xfs 20 % (60 % fresh).";
+        let whole = " Files of xfs are nearly as whole as fresh ones, and lie in another order than they are read in.";
+        let moved = " Files of xfs lie in another order than they are read in.";
+        assert_eq!(
+            said([1.03, 1.0], [20, 0], MOVED, None),
+            Some(format!("{whole}{order}"))
+        );
+        let broken = " Blocks of xfs are nearly as contiguous as fresh ones, but files lie in more pieces: xfs 3.30 \
+                      each (fresh 1.00), 75 % of all files in more than one (fresh 0.1 %).";
+        assert_eq!(
+            said([3.3, 1.0], [750, 1], MOVED, None),
+            Some(format!("{broken}{moved}{order}"))
+        );
+        // A sixth of the files in two pieces each is no whole file, though all but few lie in one.
+        let few = said([1.04, 1.0], [160, 0], MOVED, None).unwrap();
+        assert!(!few.contains("nearly as whole"), "{few}");
+        // In order, pieces are the reason alone.
+        assert_eq!(
+            said([3.3, 1.0], [750, 1], [0.6, 0.6], None).as_deref(),
+            Some(broken)
+        );
+        assert_eq!(said([1.0, 1.0], [0, 0], [0.6, 0.6], None), None);
+    }
+
+    /// By hand: 38 breaks of 100 files are 1.38 pieces each.
+    #[test]
+    fn the_files_that_are_read_count_where_they_are_known() {
+        let whole = said([3.3, 1.0], [750, 1], MOVED, Some([2, 1])).unwrap();
+        let expected = " Files of xfs that are read are nearly as whole as fresh ones, and";
+        assert!(whole.starts_with(expected), "{whole}");
+        let broken = said([1.0, 1.0], [0, 0], MOVED, Some([38, 0])).unwrap();
+        let expected = "files lie in more pieces: xfs 1.38 for each that is read (fresh 1.00).";
+        assert!(broken.contains(expected), "{broken}");
+    }
+}
