@@ -64,6 +64,16 @@ pub trait Benchmark: Sync {
         GoesOver::Own
     }
 
+    /// Whether it works on files that are there before.
+    fn finds_files(&self) -> bool {
+        self.goes_over() != GoesOver::Own
+    }
+
+    /// Whether it makes files, for which it needs room.
+    fn makes_files(&self) -> bool {
+        self.goes_over() == GoesOver::Own
+    }
+
     /// Whether a repetition draws anything at random, so that another one differs on a device that does the same every
     /// time.
     fn draws(&self) -> bool {

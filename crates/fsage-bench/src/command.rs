@@ -32,6 +32,11 @@ pub struct Wanted {
     pub better: Better,
 }
 
+/// An empty directory for the files of a command, in braces.
+const DIR: &str = "dir";
+/// The root of the file system, in braces.
+const MNT: &str = "mnt";
+
 /// Words that somebody may write who means {mnt} or {dir}.
 const MEANT: [&str; 8] = [
     "mount",
@@ -88,7 +93,7 @@ impl Command {
 
     /// Whether a command line names the file system that is measured.
     pub fn names_place(line: &str) -> bool {
-        ["dir", "mnt"].iter().any(|word| is_in_braces(line, word))
+        [DIR, MNT].iter().any(|word| is_in_braces(line, word))
     }
 
     /// The name of the program that a command line begins with.
@@ -187,6 +192,14 @@ impl Benchmark for Command {
         .into_iter()
         .chain(wanted)
         .collect()
+    }
+
+    fn finds_files(&self) -> bool {
+        is_in_braces(&self.line, MNT)
+    }
+
+    fn makes_files(&self) -> bool {
+        is_in_braces(&self.line, DIR) || !self.finds_files()
     }
 
     fn runs_programs(&self) -> bool {
@@ -382,6 +395,17 @@ mod tests {
         }
         let names = ["tar -C {mnt} .", "cp a {dir}", "ls", "echo ${mnt}"].map(Command::names_place);
         assert_eq!(names, [true, true, false, false]);
+    }
+
+    #[test]
+    fn a_command_finds_files_in_the_root_and_makes_them_in_its_directory() {
+        let works = |line: &str| {
+            let command = Command::new("mine", line, Vec::new()).expect("a command");
+            (command.finds_files(), command.makes_files())
+        };
+        assert_eq!(works("tar -C {mnt} -c ."), (true, false));
+        assert_eq!(works("tar -x -C {dir}"), (false, true));
+        assert_eq!(works("cp -r {mnt}/a {dir}"), (true, true));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::days::DayRow;
 use crate::report::Over;
 use crate::report::verdict::{ALIKE, aged_worse};
 use crate::report::words::list;
-use fsage_bench::{Benchmark, GoesOver};
+use fsage_bench::Benchmark;
 use fsage_metrics::free_space::PLACEABLE_1M;
 
 /// So many times as many requests are more.
@@ -20,12 +20,17 @@ pub fn sentence(
     slower: &[&str],
     day: &DayRow,
 ) -> String {
-    // How older files lie slows no new ones down: how these lie does, and what room there was for them.
-    let mut worse = if suite.goes_over() == GoesOver::Own {
-        worse_of_own(lines, slower, day)
-    } else {
-        aged_worse(day)
-    };
+    // How older files lie slows no new ones down: how these lie does, and what room there was for them. What free space
+    // there is slows no reads down.
+    let makes = suite.makes_files();
+    let writes_over = !suite.runs_programs() && slower.iter().any(|phase| !phase.contains("read"));
+    let mut worse = Vec::new();
+    if suite.finds_files() {
+        worse.extend(aged_worse(day, makes || writes_over));
+    }
+    if makes {
+        worse.extend(worse_of_own(lines, slower, day));
+    }
     if worse.is_empty() {
         let is_simulated = rows.iter().any(|row| row.device.is_some());
         let check = if is_simulated {
@@ -96,8 +101,8 @@ mod tests {
     use super::super::report::lines;
     use super::*;
     use fsage_bench::benchmarks;
-    use fsage_bench::{Measurement, Requests};
-    use fsage_metrics::{layout_score, pieces};
+    use fsage_bench::{Command, Measurement, Requests};
+    use fsage_metrics::{free_space, layout_score, pieces};
 
     /// A read of two megabytes that asks the device so often.
     fn row(state: State, device: Option<&str>, reads: u64) -> Row {
@@ -158,6 +163,37 @@ mod tests {
         assert!(
             unexplained.contains("repeat it on an idle machine"),
             "{unexplained}"
+        );
+    }
+
+    /// A command on the files that are there is not slow for lack of room, nor one in its own directory for their order.
+    #[test]
+    fn the_cause_of_a_command_is_sought_where_it_works() {
+        let day = DayRow::default()
+            .with(&layout_score::SCORE, 0.78)
+            .with(&layout_score::SCORED, 1000)
+            .with(&PLACEABLE_1M, 11)
+            .with(&free_space::BYTES, 1000)
+            .with(&free_space::BYTES_IN_1M_RUNS, 100)
+            .with_control(&free_space::BYTES, 1000)
+            .with_control(&free_space::BYTES_IN_1M_RUNS, 900)
+            .with_control(&layout_score::SCORE, 0.95)
+            .with_control(&PLACEABLE_1M, 79);
+        let said = |line: &str| {
+            let command = Command::new("mine", line, Vec::new()).expect("a command");
+            sentence(&command, (&[], &[]), &["run"], &day)
+        };
+        let begins = "Why, aged against a fresh copy, for run: ";
+        let (layout, room) = (
+            "layout score 0.780 against 0.950",
+            "room for extents of 1 MiB 11 against 79",
+        );
+        let runs = "free space in runs of 1 MiB or more 10 % against 90 %";
+        assert_eq!(said("tar -C {mnt} -c ."), format!("{begins}{layout}."));
+        assert_eq!(said("tar -x -C {dir}"), format!("{begins}{room}."));
+        assert_eq!(
+            said("cp -r {mnt}/a {dir}"),
+            format!("{begins}{layout}, {runs} and {room}.")
         );
     }
 }

@@ -21,6 +21,8 @@ struct Clue {
     /// What it is of a target, without the value.
     what: &'static str,
     text: fn(f64) -> String,
+    /// Whether it is of free space, which slows down new data alone.
+    is_of_room: bool,
 }
 
 const CLUES: [Clue; 4] = [
@@ -30,6 +32,7 @@ const CLUES: [Clue; 4] = [
         more_is_better: false,
         what: "pieces per file",
         text: |pieces| format!("{pieces:.2}"),
+        is_of_room: false,
     },
     Clue {
         value: broken_share,
@@ -37,6 +40,7 @@ const CLUES: [Clue; 4] = [
         more_is_better: false,
         what: "files in more than one piece",
         text: percent,
+        is_of_room: false,
     },
     Clue {
         value: DayRow::free_in_1m_runs,
@@ -44,6 +48,7 @@ const CLUES: [Clue; 4] = [
         more_is_better: true,
         what: "free space in runs of 1 MiB or more",
         text: percent,
+        is_of_room: true,
     },
     Clue {
         value: |day| day.value(&directory_order::ADJACENCY),
@@ -51,6 +56,7 @@ const CLUES: [Clue; 4] = [
         more_is_better: true,
         what: "files right behind the one before in their directory",
         text: percent,
+        is_of_room: false,
     },
 ];
 
@@ -61,16 +67,18 @@ pub(super) fn broken_share(day: &DayRow) -> Option<f64> {
 }
 
 /// What age made worse in a layout, beside a fresh copy of its files: `layout score 0.78 against 0.95`. Nothing where
-/// it made nothing worse, or has no control.
-pub(crate) fn aged_worse(day: &DayRow) -> Vec<String> {
+/// it made nothing worse, or has no control. What is of free space counts only `with_room`.
+pub(crate) fn aged_worse(day: &DayRow, with_room: bool) -> Vec<String> {
     let score = Clue {
         value: DayRow::score,
         least: super::ALIKE,
         more_is_better: true,
         what: "layout score",
         text: |score| format!("{score:.3}"),
+        is_of_room: false,
     };
     let (clues, fresh) = ([&score].into_iter().chain(&CLUES), fresh(day));
+    let clues = clues.filter(|clue| with_room || !clue.is_of_room);
     clues.filter_map(|clue| worse(clue, day, &fresh)).collect()
 }
 
@@ -312,13 +320,13 @@ mod tests {
                 .with_control(&pieces::PER_FILE, 1.1)
         };
         assert_eq!(
-            aged_worse(&control(day(1.5), 0.95)),
+            aged_worse(&control(day(1.5), 0.95), true),
             [
                 "layout score 0.780 against 0.950",
                 "pieces per file 1.50 against 1.10"
             ]
         );
-        assert!(aged_worse(&control(day(1.0), 0.78)).is_empty());
-        assert!(aged_worse(&day(1.5)).is_empty(), "no control");
+        assert!(aged_worse(&control(day(1.0), 0.78), true).is_empty());
+        assert!(aged_worse(&day(1.5), true).is_empty(), "no control");
     }
 }
