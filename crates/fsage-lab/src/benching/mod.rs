@@ -687,8 +687,8 @@ fn aged_lanes(
     Ok(lanes)
 }
 
-/// The suite whose files are counted among all of them.
-const HOT_FILES: &str = "hot-files";
+/// The suite that goes over the workload's own files, which are counted among all of them.
+pub(crate) const HOT_FILES: &str = "hot-files";
 
 /// Whether benchmarks run on a target.
 pub fn is_benchmarked(spec: &str) -> bool {

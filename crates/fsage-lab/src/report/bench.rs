@@ -81,6 +81,7 @@ fn doing(suite: &str) -> &'static str {
 }
 
 /// Aged against control of a phase, target by target.
+#[derive(Clone)]
 pub struct Compared {
     /// The suite.
     pub suite: String,

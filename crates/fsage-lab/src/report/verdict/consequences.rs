@@ -2,7 +2,7 @@
 
 use super::{finding, order, skipped_too_many};
 use crate::after::Outcome;
-use crate::benching::{digits, results, words};
+use crate::benching::{HOT_FILES, digits, results, words};
 use crate::days::DayRow;
 use crate::fullness::{self, Fullness};
 use crate::report::bench::{Compared, Fastest, Ratio};
@@ -385,6 +385,41 @@ fn but_faster(mut others: Vec<(&str, (f64, String), &Compared)>) -> String {
     texts.collect()
 }
 
+/// So many benchmarks that are decided are named where it is open which target is faster.
+const DECIDED: usize = 2;
+
+/// That it is open which target is faster, but for single benchmarks: those of the workload's own files come first.
+pub(super) fn open_but(compared: &[Compared]) -> String {
+    let decided = compared
+        .iter()
+        .filter_map(|of| Some((of, of.fastest.as_ref()?)));
+    let mut decided: Vec<_> = decided
+        .filter(|(_, fastest)| is_clearly_faster(fastest))
+        .collect();
+    decided.sort_by(|(a, of_a), (b, of_b)| {
+        let is_other = |of: &Compared| of.suite != HOT_FILES;
+        let by_times = of_b.aged.mean.total_cmp(&of_a.aged.mean);
+        is_other(a).cmp(&is_other(b)).then(by_times)
+    });
+    decided.truncate(DECIDED);
+    let texts = decided.into_iter().map(|(of, fastest)| {
+        let Fastest {
+            name, next, aged, ..
+        } = fastest;
+        let (suite, phase, times) = (&of.suite, &of.phase, aged.mean);
+        let lies = where_it_lies(*aged);
+        format!("in {suite} {phase} {name} is {times:.2} times as fast as {next}{lies}")
+    });
+    let texts: Vec<String> = texts.collect();
+    if texts.is_empty() {
+        return "Which is faster is open.".to_owned();
+    }
+    format!(
+        "Which is faster over all benchmarks is open; {}.",
+        list(&texts)
+    )
+}
+
 /// How many times as fast the fastest target of a phase is as `name`, and where that lies where `name` is the next one.
 fn times_beside(compared: &Compared, fastest: &Fastest, name: &str) -> Option<(f64, String)> {
     if fastest.next == name {
@@ -684,5 +719,32 @@ mod tests {
         assert!(!narrow((0.99, 1.02), 2));
         assert!(!narrow((0.9, 1.02), 3));
         assert!(!narrow((0.99, 1.2), 1));
+    }
+
+    #[test]
+    fn benchmarks_that_are_decided_are_named_where_all_together_are_open() {
+        let speeds = [("xfs", 198.0), ("ext4", 100.0), ("btrfs", 50.0)];
+        let of = |suite: &str, phase: &str, times, says| {
+            let (mut of, mut fastest) = compared(speeds, (1.8764, 2.0838), 5);
+            (fastest.aged.mean, fastest.aged.says) = (times, says);
+            of.fastest = Some(fastest);
+            (of.suite, of.phase) = (suite.to_owned(), phase.to_owned());
+            of
+        };
+        let open = of("sequential", "create", 1.5, Says::Inconclusive);
+        assert_eq!(open_but(&[open.clone()]), "Which is faster is open.");
+        let little = of("sequential", "read", 1.04, Says::Faster);
+        assert_eq!(open_but(&[little]), "Which is faster is open.");
+        let all = [
+            open,
+            of("sequential", "read", 3.0, Says::Faster),
+            of("fsync", "append", 4.0, Says::Faster),
+            of("hot-files", "read", 1.98, Says::Faster),
+        ];
+        assert_eq!(
+            open_but(&all),
+            "Which is faster over all benchmarks is open; in hot-files read xfs is 1.98 times as fast as ext4 (1.88 to \
+             2.08) and in fsync append xfs is 4.00 times as fast as ext4 (1.88 to 2.08)."
+        );
     }
 }

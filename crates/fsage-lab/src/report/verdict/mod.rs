@@ -18,7 +18,7 @@ mod why;
 pub(crate) use warnings::{RESERVING, UNLIKE_BLOCKS, lives_as_root};
 pub(crate) use why::aged_worse;
 
-use super::bench;
+use super::bench::{self, Compared};
 use super::fullness;
 use super::subject::{Group, Life, Over, Subject};
 use super::words::{counted, list, percent, percents};
@@ -79,7 +79,7 @@ pub fn findings(group: &Group) -> Vec<Finding> {
                     let options = options.take().map(|finding| uncapitalized(&finding.text));
                     options.or_else(|| ranking.proven(unlike.is_some()))
                 });
-                in_short(&answer.text, proven.flatten())
+                in_short(&answer.text, proven.flatten(), &compared)
             }));
             findings.extend(clock::mixed(group));
             // Who tries options asks first which of them matters.
@@ -146,14 +146,14 @@ fn uncapitalized(text: &str) -> String {
 }
 
 /// What those read who read one sentence: the answer of the benchmarks, or, where these leave it open, what lives prove
-/// of layouts, and then why they do.
-fn in_short(of_benchmarks: &str, proven: Option<String>) -> Vec<Finding> {
+/// of layouts, with the benchmarks that are decided nevertheless, and then why they do.
+fn in_short(of_benchmarks: &str, proven: Option<String>, compared: &[Compared]) -> Vec<Finding> {
     let neutral = |text, section| finding(text, Tone::Neutral, section);
     match proven {
         None => vec![neutral(format!("{IN_SHORT}{of_benchmarks}"), "bench")],
         Some(proven) => vec![
             neutral(
-                format!("{IN_SHORT}{proven} Which is faster is open."),
+                format!("{IN_SHORT}{proven} {}", consequences::open_but(compared)),
                 "decay",
             ),
             neutral(format!("{SPEED}{of_benchmarks}"), "bench"),
