@@ -4,7 +4,7 @@ use crate::benchmark::{Benchmark, Case, LeftOut, Site, Unsuited};
 use crate::measurement::{Better, Measurement};
 use crate::ratio::{Ratio, Repeated};
 use crate::subject::{BenchError, Subject};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -160,6 +160,8 @@ impl Board<'_> {
 pub struct Entrant<'a> {
     /// The cases that suit it.
     pub cases: &'a [Case],
+    /// Its target, which others are states of: where one of them fails, all are out.
+    pub target: usize,
     /// What it has.
     pub site: &'a Site,
     /// What makes it ready.
@@ -194,18 +196,22 @@ impl Repetitions {
 /// From the least number of repetitions on, a case ends when every speed is known to a twentieth
 /// ([`Ratio::is_narrow`]), or its share of the time is up: each case may use its part of what the ones before it left.
 ///
+/// An entrant that fails has the error of the benchmark instead of results, and those of the same target run no more.
+///
 /// # Errors
-/// Those of the benchmark; [`BenchError::Interrupted`] when `go_on` said no.
+/// [`BenchError::Interrupted`] when `go_on` said no, or somebody stopped a run.
 pub fn run_in_turn(
     benchmark: &dyn Benchmark,
     entrants: &mut [Entrant<'_>],
     repetitions: Repetitions,
     go_on: &dyn Fn(Progress) -> bool,
-) -> Result<Vec<Results>, BenchError> {
+) -> Result<Vec<Result<Results, BenchError>>, BenchError> {
     let began = Instant::now();
     let cases = cases_of(entrants);
     let total = turns(entrants, repetitions);
     let mut results = vec![Results::default(); entrants.len()];
+    let mut failed: BTreeMap<usize, BenchError> = BTreeMap::new();
+    let mut out: BTreeSet<usize> = BTreeSet::new();
     let turns = entrants.len();
     for (at, &case) in cases.iter().enumerate() {
         let cases_left = u32::try_from(cases.len() - at).unwrap_or(u32::MAX);
@@ -217,7 +223,9 @@ pub fn run_in_turn(
         for repetition in 0..repetitions.most {
             if repetition >= repetitions.least
                 && (until.is_some_and(|until| began.elapsed() >= until)
-                    || of_case.iter().all(|measured| is_known(measured)))
+                    || entrants.iter().zip(&of_case).all(|(entrant, measured)| {
+                        out.contains(&entrant.target) || is_known(measured)
+                    }))
             {
                 break;
             }
@@ -229,21 +237,29 @@ pub fn run_in_turn(
                 let who = (turn + repetition as usize) % turns;
                 let entrant = &mut entrants[who];
                 let is_out = results[who].left_out.iter().any(|left| left.case == case);
-                if is_out || !entrant.cases.contains(&case) {
+                if is_out || out.contains(&entrant.target) || !entrant.cases.contains(&case) {
                     continue;
                 }
                 let result = repeat(benchmark, case, repetition, entrant.site, entrant.stand);
                 if let Ok(measured) = &result {
                     of_case[who].extend(measured.iter().cloned());
                 }
-                results[who].take(case, result)?;
+                match results[who].take(case, result) {
+                    Err(BenchError::Interrupted) => return Err(BenchError::Interrupted),
+                    Err(error) => {
+                        out.insert(entrant.target);
+                        failed.insert(who, error);
+                    }
+                    Ok(()) => {}
+                }
             }
         }
     }
-    for of_one in &mut results {
+    let results = results.into_iter().enumerate().map(|(who, mut of_one)| {
         of_one.drop_left_out();
-    }
-    Ok(results)
+        failed.remove(&who).map_or(Ok(of_one), Err)
+    });
+    Ok(results.collect())
 }
 
 /// Turns of [`run_in_turn`], if every case is repeated as often as it may be.
@@ -338,6 +354,7 @@ fn left_out(error: &BenchError) -> Option<Unsuited> {
 mod tests {
     use super::*;
     use crate::benchmarks::sequential::SEQUENTIAL;
+    use crate::subject::FileKey;
     use crate::test_subject::TestSubject;
     use std::sync::atomic::AtomicU32;
 
@@ -435,8 +452,10 @@ mod tests {
         let cases = [2 * MB, 4 * MB].map(Case::of_size);
         let mut entrants: Vec<Entrant> = stands
             .iter_mut()
-            .map(|stand| Entrant {
+            .enumerate()
+            .map(|(target, stand)| Entrant {
                 cases: &cases,
+                target,
                 site: &site,
                 stand,
             })
@@ -448,6 +467,8 @@ mod tests {
         };
         // The clock of these file systems is their own, so that all repetitions are alike: five of them are enough.
         let results = run_in_turn(&SEQUENTIAL, &mut entrants, repetitions, &|_| true);
+        let results = results.expect("not interrupted").into_iter();
+        let results: Result<Vec<Results>, BenchError> = results.collect();
         let results = results.expect("room for three of four");
         let repeated = |results: &Results, bytes: u64| -> Vec<u32> {
             let measurements = results.measurements.iter();
@@ -473,7 +494,56 @@ mod tests {
             ..repetitions
         };
         let results = run_in_turn(&SEQUENTIAL, &mut entrants[..1], no_time, &|_| true);
-        assert_eq!(repeated(&results.expect("room")[0], 2 * MB), [0, 1]);
+        let results = results.expect("not interrupted").remove(0);
+        assert_eq!(repeated(&results.expect("room"), 2 * MB), [0, 1]);
+    }
+
+    /// Fails in its second repetition where it is to.
+    struct Failing<'a> {
+        fails: bool,
+        made: &'a AtomicU32,
+    }
+
+    impl Stand for Failing<'_> {
+        fn fresh(&mut self, repetition: u32, _: Case) -> Result<Box<dyn Subject + '_>, BenchError> {
+            self.made.fetch_add(1, Ordering::Relaxed);
+            if self.fails && repetition == 1 {
+                return Err(BenchError::NoFile(FileKey(7)));
+            }
+            Ok(Box::new(TestSubject::new(100 * MB, &[])))
+        }
+    }
+
+    #[test]
+    fn where_one_fails_its_target_is_out_and_the_others_run_to_the_end() {
+        let made = [const { AtomicU32::new(0) }; 3];
+        let mut stands = [0, 1, 2].map(|who| Failing {
+            fails: who == 0,
+            made: &made[who],
+        });
+        let site = Site {
+            free_bytes: 100 * MB,
+            ..Site::default()
+        };
+        let cases = [2 * MB, 4 * MB].map(Case::of_size);
+        let entrants = stands.iter_mut().zip([0, 0, 1]);
+        let entrants = entrants.map(|(stand, target)| Entrant {
+            cases: &cases,
+            target,
+            site: &site,
+            stand,
+        });
+        let mut entrants: Vec<Entrant> = entrants.collect();
+        let times = Repetitions::exactly(3);
+        let results = run_in_turn(&SEQUENTIAL, &mut entrants, times, &|_| true);
+        let results = results.expect("not interrupted");
+        assert!(matches!(results[0], Err(BenchError::NoFile(FileKey(7)))));
+        let whole = results[2].as_ref().expect("did not fail");
+        // Two cases, three repetitions, two phases.
+        assert_eq!(whole.measurements.len(), 12);
+        let made = made.each_ref().map(|made| made.load(Ordering::Relaxed));
+        // In the second repetition the other two are before the first.
+        assert_eq!(made, [2, 2, 6]);
     }
 
     #[test]

@@ -11,7 +11,9 @@ use crate::interrupt;
 use crate::watch::Watch;
 use fsage_bench::benchmarks::free_space::FREE_SPACE;
 use fsage_bench::real::{ExistingFile, RealOptions, RealPlace, RealStand, WRITTEN_BYTES};
-use fsage_bench::{Benchmark, Case, Entrant, LeftOut, Progress, Results, Site, Subject};
+use fsage_bench::{
+    BenchError, Benchmark, Case, Entrant, LeftOut, Progress, Results, Site, Subject,
+};
 use fsage_durable::make_folders;
 use rustix::fs::statvfs;
 use std::fs;
@@ -31,6 +33,8 @@ struct Participant<'a> {
 
 /// A participant that is mounted.
 struct Ready {
+    /// Of which of the lanes.
+    lane: usize,
     stand: RealStand,
     site: Site,
     cases: Vec<Case>,
@@ -39,20 +43,27 @@ struct Ready {
     free_map_off_percent: Option<f64>,
 }
 
-/// Runs a suite on real file systems, in every state. What it gave stands in the order of the lanes.
+/// Runs a suite on real file systems, in every state. What it gave stands in the order of the lanes, or why it failed
+/// there; the others are measured to the end.
 ///
 /// Each works on a copy of its image. Where there is no room for all copies at once, the targets are measured one after
 /// another, the states of each in turn; where there is none for these, each state alone.
 ///
 /// # Errors
-/// A file system cannot be made ready or measured; an interrupt.
+/// A file system cannot be made ready; an interrupt.
 pub fn run(
     lanes: &[&Lane],
     suite: &dyn Benchmark,
     plan: &Plan,
     ui: &dyn Watch,
-) -> crate::Result<Vec<Suited>> {
-    let mut suited: Vec<Suited> = lanes.iter().map(|_| Suited::default()).collect();
+) -> crate::Result<Vec<crate::Result<Suited>>> {
+    let suited = lanes.iter().map(|_| Ok(Suited::default()));
+    let mut suited: Vec<crate::Result<Suited>> = suited.collect();
+    let take = |of_lane: &mut crate::Result<Suited>, lane, state, outcome| {
+        if let Ok(suited) = of_lane {
+            Suited::take(suited, lane, state, outcome, plan);
+        }
+    };
     let mut participants = Vec::new();
     for (at, lane) in lanes.iter().enumerate() {
         for (state, place, existing, known) in lane.places() {
@@ -68,16 +79,22 @@ pub fn run(
                     },
                     existing,
                 }),
-                Err(why) => suited[at].take(lane, state, Err(why), plan),
+                Err(why) => take(&mut suited[at], lane, state, Err(why)),
             }
         }
         make_folders(&lane.folder)?;
     }
     for group in groups(&participants, lanes, ui) {
+        if group.iter().all(|of| suited[of.lane].is_err()) {
+            continue;
+        }
         let outcomes = run_group(group, lanes, suite, plan, ui)?;
         for (participant, outcome) in group.iter().zip(outcomes) {
-            let lane = lanes[participant.lane];
-            suited[participant.lane].take(lane, participant.state, Ok(outcome), plan);
+            let (lane, of_lane) = (lanes[participant.lane], &mut suited[participant.lane]);
+            match outcome {
+                Ok(outcome) => take(of_lane, lane, participant.state, Ok(outcome)),
+                Err(error) => *of_lane = Err(error),
+            }
         }
     }
     Ok(suited)
@@ -169,30 +186,32 @@ fn run_group(
     suite: &dyn Benchmark,
     plan: &Plan,
     ui: &dyn Watch,
-) -> crate::Result<Vec<Outcome>> {
+) -> crate::Result<Vec<crate::Result<Outcome>>> {
     let mut ready = Vec::new();
     for participant in group {
         let spec = || lanes[participant.lane].spec.clone();
         ready.push(Ready::new(participant, suite, plan).with_context(spec)?);
     }
-    let results = run_ready(&mut ready, suite, plan, ui);
-    let specs = group
-        .iter()
-        .map(|participant| &lanes[participant.lane].spec);
-    let results = match &specs.collect::<Vec<_>>()[..] {
-        [one] => results.with_context(|| (*one).clone())?,
-        _ => results?,
-    };
+    let results = run_ready(&mut ready, suite, plan, ui)?;
     let mut outcomes = Vec::new();
-    for (ready, results) in ready.into_iter().zip(results) {
-        ready.stand.close().map_err(failed)?;
-        outcomes.push(Outcome {
-            results,
-            left_out: ready.left_out,
-            caches: Some(ready.caches),
-            free_map_off_percent: ready.free_map_off_percent,
-            ..Outcome::default()
-        });
+    for ((participant, ready), results) in group.iter().zip(ready).zip(results) {
+        let closed = ready.stand.close();
+        let outcome = match (results, closed) {
+            (Err(error), _) | (Ok(_), Err(error)) => {
+                let spec = || lanes[participant.lane].spec.clone();
+                // Whoever stops all of it stops the commands that run.
+                interrupt::go_on()?;
+                Err(failed(error)).with_context(spec)
+            }
+            (Ok(results), Ok(())) => Ok(Outcome {
+                results,
+                left_out: ready.left_out,
+                caches: Some(ready.caches),
+                free_map_off_percent: ready.free_map_off_percent,
+                ..Outcome::default()
+            }),
+        };
+        outcomes.push(outcome);
     }
     Ok(outcomes)
 }
@@ -202,12 +221,13 @@ fn run_ready(
     suite: &dyn Benchmark,
     plan: &Plan,
     ui: &dyn Watch,
-) -> crate::Result<Vec<Results>> {
+) -> crate::Result<Vec<Result<Results, BenchError>>> {
     let repetitions = plan.real_repetitions();
     let mut entrants: Vec<Entrant> = ready
         .iter_mut()
         .map(|ready| Entrant {
             cases: &ready.cases,
+            target: ready.lane,
             site: &ready.site,
             stand: &mut ready.stand,
         })
@@ -253,6 +273,7 @@ impl Ready {
         let deviation = subject.deviation();
         let (cases, left_out) = plan.cases(suite, &site);
         Ok(Ready {
+            lane: participant.lane,
             stand,
             site,
             cases,

@@ -503,11 +503,28 @@ pub(crate) fn measure(
             measured.take(lane, suite, suited, plan, ui, reported)?;
         }
         let suited = in_turn::run(&real, &**suite, plan, ui)?;
+        let mut failures = Vec::new();
         for (lane, suited) in real.into_iter().zip(suited) {
-            measured.take(lane, suite, suited, plan, ui, reported)?;
+            match suited {
+                Ok(suited) => measured.take(lane, suite, suited, plan, ui, reported)?,
+                Err(error) => failures.push(error),
+            }
         }
+        all_succeeded(failures, ui)?;
     }
     Ok(measured)
+}
+
+/// Fails with the first of these, and warns of the others.
+fn all_succeeded(failures: Vec<crate::Error>, ui: &dyn Watch) -> crate::Result<()> {
+    let mut failures = failures.into_iter();
+    let Some(first) = failures.next() else {
+        return Ok(());
+    };
+    for other in failures {
+        ui.warn(&format!("{other:#}"));
+    }
+    Err(first)
 }
 
 /// A size of files, at least one byte.

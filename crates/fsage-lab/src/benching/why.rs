@@ -166,7 +166,7 @@ mod tests {
         );
     }
 
-    /// A command on the files that are there is not slow for lack of room, nor one in its own directory for their order.
+    /// A command on files that are there is not slow for lack of room, nor one in its own directory for their order.
     #[test]
     fn the_cause_of_a_command_is_sought_where_it_works() {
         let day = DayRow::default()

@@ -114,15 +114,20 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         targets: &specs,
         plan: &plan,
     };
-    let measured = benching::bench_and(&request, &ui, &mut reported)?;
-    if measured.folders.is_empty() {
+    let measured = benching::bench_and(&request, &ui, &mut reported);
+    if let Ok(measured) = &measured
+        && measured.folders.is_empty()
+    {
         bail!("nothing was measured: {}", measured.left_out.join("; "));
     }
-    if args.json {
+    // Where one target failed, the others have results.
+    if args.json && !suites.is_empty() {
         let seed = plan.seed;
         summary::print_json(&mut out, &Json { seed, suites })?;
-        return Ok(out.flush()?);
+        out.flush()?;
+        return Ok(measured.map(drop)?);
     }
+    let measured = measured?;
     if args.run.is_some() && plan.over_days.is_some() {
         for folder in &measured.folders {
             over_days::print(&mut out, folder)?;

@@ -309,6 +309,40 @@ fn a_command_runs_on_aged_and_control() {
 
 /// Directories need no root.
 #[test]
+fn where_one_target_fails_the_others_are_measured_printed_and_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    for name in ["bad", "good"] {
+        fs::create_dir(at.join(name)).expect("a folder");
+    }
+    fs::write(at.join("good/flag"), "").expect("a file");
+    let bench = |out: &str, json: &[&str]| {
+        let command = "test -e {mnt}/flag";
+        let on = ["--exec-name", "mine", "--on", "dir:bad", "--on", "dir:good"];
+        let run = std::process::Command::new(env!("CARGO_BIN_EXE_fsage"))
+            .args(["bench", "-o", out, "--exec", command])
+            .args([&on, json].concat())
+            .current_dir(at)
+            .output()
+            .expect("fsage runs");
+        let said = String::from_utf8_lossy(&run.stderr).into_owned();
+        assert_eq!(run.status.code(), Some(2), "{said}");
+        assert!(said.contains("dir:bad: `test -e"), "{said}");
+        assert!(at.join(out).join("dir_good/bench/mine.parquet").is_file());
+        assert!(!at.join(out).join("dir_bad/bench").exists());
+        String::from_utf8(run.stdout).expect("text")
+    };
+    let printed = bench("out", &[]);
+    assert!(printed.contains("mine on dir:good"), "{printed}");
+    assert!(!printed.contains("dir:bad"), "{printed}");
+    let json: serde_json::Value = serde_json::from_str(&bench("json", &["--json"])).expect("JSON");
+    let targets = json["suites"][0]["targets"].as_array().expect("targets");
+    assert_eq!(targets.len(), 1);
+    assert_eq!(targets[0]["target"], "dir:good");
+}
+
+/// Directories need no root.
+#[test]
 fn a_command_that_fails_or_finds_no_file_system_says_so() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();

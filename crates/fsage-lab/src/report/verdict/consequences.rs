@@ -732,7 +732,10 @@ mod tests {
             of
         };
         let open = of("sequential", "create", 1.5, Says::Inconclusive);
-        assert_eq!(open_but(&[open.clone()]), "Which is faster is open.");
+        assert_eq!(
+            open_but(std::slice::from_ref(&open)),
+            "Which is faster is open."
+        );
         let little = of("sequential", "read", 1.04, Says::Faster);
         assert_eq!(open_but(&[little]), "Which is faster is open.");
         let all = [

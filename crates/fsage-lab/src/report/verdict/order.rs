@@ -66,7 +66,8 @@ pub fn sentence(group: &Group, compared: &Compared) -> Option<String> {
         let names = list(&shortened(whole));
         let _ = write!(
             text,
-            " Files of {names}{which} are nearly as whole as fresh ones, and lie in another order than they are read in."
+            " Files of {names}{which} are nearly as whole as fresh ones, and lie in another order than they are read \
+             in."
         );
     }
     if !moved.is_empty() {
@@ -156,8 +157,9 @@ mod tests {
     use fsage_bench::{Better, Measurement, Says};
     use fsage_metrics::{directory_order, files, layout_score};
 
-    /// What is said of a target that reads at half the speed of its control, with nearly all blocks contiguous; aged and
-    /// fresh it has so many pieces per file, so many of 1000 files in pieces, and so large a share of files in order.
+    /// What is said of a target that reads at half the speed of its control, with nearly all blocks contiguous. Aged
+    /// and fresh it has so many pieces per file, so many of 1000 files in pieces, and so large a share of them in
+    /// order; so many breaks in what is read, where that is known.
     fn said(
         per_file: [f64; 2],
         broken: [u64; 2],
