@@ -52,6 +52,18 @@ pub struct Point<'a> {
     pub baseline: Option<f64>,
 }
 
+impl Point<'_> {
+    /// Its day, as people know it.
+    pub fn at(&self) -> String {
+        at(self.day)
+    }
+
+    /// Its day, from 1, and what it is labelled with.
+    pub fn day(&self) -> (u64, String) {
+        (self.day.day + 1, self.day.label.clone())
+    }
+}
+
 fn metric(verdict: &mut Verdict, rule: &Rule, column: &str, when: When, pair: &Pair<'_>) {
     let points = match points(rule, column, when, pair) {
         Ok(points) if points.is_empty() => return,

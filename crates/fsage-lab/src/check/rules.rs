@@ -461,11 +461,6 @@ impl Entry {
                     }
                 }
                 let when = when(source, self.day.as_ref())?;
-                if self.over.is_some() && when == When::Every {
-                    let what = "over = \"seeds\" takes one value a life; give `day` a number, \"last\" or \"mean of \
-                                last 30\"";
-                    return Err(source.wrong(span, what));
-                }
                 Subject::Metric {
                     column: column(source, metric)?,
                     when,
