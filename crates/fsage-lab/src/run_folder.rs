@@ -14,6 +14,7 @@
 //! the same workload gives the same bytes.
 
 use crate::error::{Context, bail};
+use crate::experiment::manifest as experiment;
 use crate::workload::is_there;
 use fsage_durable::{
     FileError, FolderLock, LockError, TemporaryFolder, exchange, make_folders, parent_of,
@@ -196,6 +197,26 @@ pub(crate) fn inside(above: &Path, name: &Path) -> crate::Result<()> {
     Ok(())
 }
 
+/// Refuses an experiment where a run is asked for.
+///
+/// # Errors
+/// The folder is one of an experiment; the error names a run of it.
+pub fn no_experiment(folder: &Path) -> crate::Result<()> {
+    if !experiment::Manifest::is_experiment(folder) {
+        return Ok(());
+    }
+    let manifest = experiment::Manifest::read(folder)?;
+    let run = manifest
+        .cells
+        .first()
+        .map_or("cells/CELL", |cell| cell.run.as_str());
+    bail!(
+        "{}: an experiment, and a run is asked for; name one of its cells, as {}",
+        folder.display(),
+        folder.join(run).display()
+    );
+}
+
 impl Manifest {
     /// Whether a folder is a run.
     pub fn is_run(folder: &Path) -> bool {
@@ -207,6 +228,7 @@ impl Manifest {
     /// # Errors
     /// It is not there, or no manifest of this version.
     pub fn read(run: &Path) -> crate::Result<Manifest> {
+        no_experiment(run)?;
         let path = run.join(MANIFEST);
         let text = fsage_input::text(&path, fsage_input::MANIFEST_BYTES).with_context(|| {
             format!(

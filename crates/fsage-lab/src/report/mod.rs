@@ -150,9 +150,10 @@ pub fn write_several(
         let odd = |path: &&PathBuf| !sides::is_run(path) && !is_of_nights(path);
         match of.iter().find(odd) {
             Some(odd) if Experiment::is_experiment(odd) => bail!(
-                "{}: an experiment has a page of its own, and none beside others; `fsage check {} --baseline OTHER` \
-                 compares two, life by life",
-                odd.display(),
+                "{}: an experiment has a page of its own, and none beside others. Two targets stand on one page, over \
+                 the same lives, where one `fsage compare --seeds N --on FIRST --on OTHER` has both; `fsage check \
+                 AFTER --baseline BEFORE --match position` compares two experiments life by life; and runs of two, \
+                 BEFORE/cells/CELL and AFTER/cells/CELL, stand side by side",
                 odd.display()
             ),
             Some(odd) => bail!(

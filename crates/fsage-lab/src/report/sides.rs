@@ -15,8 +15,9 @@ use fsage_bench::Says;
 use fsage_metrics::{Better, Metric, Unit, files, free_space, layout_score, pieces, split_files};
 use fsage_report::{Cell, Command, DataTable, Exhibit, Finding, Section, Sheet};
 use serde::Serialize;
+use std::collections::HashSet;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// What is compared of layouts.
 const METRICS: [&Metric; 7] = [
@@ -34,8 +35,10 @@ const METRICS: [&Metric; 7] = [
 pub struct Side {
     /// The target, as the first run calls it.
     pub target: String,
-    /// The first run, and the other.
+    /// What the first run is called, and the other.
     pub runs: [String; 2],
+    /// Their folders.
+    pub folders: [String; 2],
     /// Metrics of the last day that both know.
     pub layout: Vec<Difference>,
     /// Phases of benchmarks that both have: the other run's aged file system over that of the first.
@@ -89,21 +92,14 @@ pub struct Benchmarked {
 /// # Errors
 /// One of them is no run, or nothing of it can be read.
 pub fn read(paths: &[PathBuf]) -> crate::Result<(Material, Vec<Side>)> {
-    let mut names = Vec::new();
-    let mut runs = Vec::new();
-    for path in paths {
-        let run = source::run(path)?;
-        let name = if names.contains(&run.name) {
-            path.display().to_string()
-        } else {
-            run.name.clone()
-        };
-        if names.contains(&name) {
+    for (at, path) in paths.iter().enumerate() {
+        if paths[..at].contains(path) {
             bail!("{}: named twice; expected different runs", path.display());
         }
-        names.push(name);
-        runs.push(run);
     }
+    let runs = paths.iter().map(|path| source::run(path));
+    let runs = runs.collect::<crate::Result<Vec<_>>>()?;
+    let names = short_names(paths, &runs);
     let mut missing = Vec::new();
     let workloads: Vec<Option<&str>> = runs.iter().map(workload_hash).collect();
     let is_one_workload = workloads
@@ -118,6 +114,13 @@ pub fn read(paths: &[PathBuf]) -> crate::Result<(Material, Vec<Side>)> {
     for (run, name) in runs.iter().zip(&names).skip(1) {
         sides.extend(beside(&runs[0].subjects, &names[0], &run.subjects, name));
     }
+    let folder_of = |run: &String| {
+        let known = names.iter().zip(paths).find(|(name, _)| *name == run);
+        known.map_or_else(String::new, |(_, path)| path.display().to_string())
+    };
+    for side in &mut sides {
+        side.folders = side.runs.each_ref().map(folder_of);
+    }
     let leading = say(&mut sides, is_one_workload);
     if sides.is_empty() {
         missing.push(
@@ -131,7 +134,10 @@ pub fn read(paths: &[PathBuf]) -> crate::Result<(Material, Vec<Side>)> {
         .map(|manifest| manifest.workload.clone());
     let mut subjects = Vec::new();
     let mut facts = Vec::new();
-    for (run, name) in runs.into_iter().zip(&names) {
+    for ((run, name), path) in runs.into_iter().zip(&names).zip(paths) {
+        if !path.ends_with(name) {
+            facts.push(again::fact(name, path.display().to_string()));
+        }
         missing.extend(
             run.missing
                 .into_iter()
@@ -188,6 +194,58 @@ pub fn read(paths: &[PathBuf]) -> crate::Result<(Material, Vec<Side>)> {
     Ok((material, sides))
 }
 
+/// A name of more characters makes sentences hard to read and tables wide.
+const LONG: usize = 20;
+
+/// What runs are called, no two alike: their last folders, and where one of these is long the first folders of their
+/// paths in which all differ, or what tells their targets apart; whole paths where nothing shorter does.
+fn short_names(paths: &[PathBuf], runs: &[source::Run]) -> Vec<String> {
+    let are_distinct = |names: &[String]| {
+        let distinct: HashSet<&String> = names.iter().collect();
+        distinct.len() == names.len()
+    };
+    let are_short = |names: &[String]| names.iter().all(|name| name.chars().count() <= LONG);
+    let last: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
+    if are_distinct(&last) && are_short(&last) {
+        return last;
+    }
+    let parts: Vec<Vec<String>> = paths.iter().map(|path| parts(path)).collect();
+    let depth = parts.iter().map(Vec::len).min().unwrap_or(0);
+    for at in 0..depth {
+        let folders: Vec<String> = parts.iter().map(|parts| parts[at].clone()).collect();
+        if are_distinct(&folders) && are_short(&folders) {
+            return folders;
+        }
+    }
+    let specs: Option<Vec<&str>> = runs
+        .iter()
+        .map(|run| match &run.subjects[..] {
+            [one] => Some(one.spec.as_str()),
+            _ => None,
+        })
+        .collect();
+    let of_targets = specs.map(|specs| names::short(&specs));
+    if let Some(names) = of_targets.filter(|names| are_distinct(names) && are_short(names)) {
+        return names;
+    }
+    if are_distinct(&last) {
+        return last;
+    }
+    paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect()
+}
+
+/// The folders of a path by name, and not the way up.
+fn parts(path: &Path) -> Vec<String> {
+    let parts = path.components().filter_map(|part| match part {
+        Component::Normal(name) => Some(name.to_string_lossy().into_owned()),
+        _ => None,
+    });
+    parts.collect()
+}
+
 /// Has each pair say what changed most.
 fn say(sides: &mut [Side], is_one_workload: bool) -> Vec<Finding> {
     let said = sides.iter_mut().map(|side| {
@@ -224,6 +282,7 @@ fn beside(first: &[Subject], first_name: &str, other: &[Subject], other_name: &s
             names::short(&[&one.spec, &other.spec]).join(" / ")
         },
         runs: [first_name.to_owned(), other_name.to_owned()],
+        folders: <[String; 2]>::default(),
         layout: differences(one, other),
         benchmarks: benchmarks(one, other),
         says: String::new(),
@@ -403,8 +462,18 @@ fn section(sides: &[Side]) -> Option<Section> {
 /// # Errors
 /// `out` fails.
 pub fn print(out: &mut impl Write, sides: &[Side]) -> io::Result<()> {
+    let mut told = HashSet::new();
     for side in sides {
         let [first, other] = &side.runs;
+        let renamed = side.runs.iter().zip(&side.folders);
+        let renamed = renamed.filter(|(name, folder)| !Path::new(folder).ends_with(name));
+        let legend: Vec<String> = renamed
+            .filter(|(name, _)| told.insert(*name))
+            .map(|(name, folder)| format!("{name} is {folder}.\n"))
+            .collect();
+        if !legend.is_empty() {
+            writeln!(out, "{}", legend.concat())?;
+        }
         writeln!(out, "{}\n", table::wrapped(&side.says, "", ""))?;
         let mut all = table::table(&[side.target.as_str(), first, other, "difference"]);
         for line in &side.layout {

@@ -92,6 +92,63 @@ fn two_runs_stand_side_by_side() {
     assert!(refused.contains("named twice"), "{refused}");
 }
 
+/// Cells of experiments have long names of their own: the folders above tell them apart, and a legend says which they are.
+#[test]
+fn cells_of_experiments_stand_side_by_side_by_short_names() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let compare =
+        "compare --preset home-1996 --days 2 --seeds 2 --no-bench --on ffs:policy=realloc";
+    fsage(at, &format!("{compare},maxcontig=7 -o before"), 0);
+    fsage(at, &format!("{compare},maxcontig=2 -o after"), 0);
+    let before = "before/cells/home-1996-s1-ffs_policy-realloc_maxcontig-7";
+    let after = "after/cells/home-1996-s1-ffs_policy-realloc_maxcontig-2";
+    let shown = fsage(at, &format!("report {before} {after} -o page.html"), 0);
+    let legend = format!("before is {before}.\nafter is {after}.\n");
+    assert!(shown.contains(&legend), "{shown}");
+    let rest = shown.replace(&legend, "");
+    assert!(
+        rest.lines().all(|line| line.chars().count() <= 80),
+        "{rest}"
+    );
+    assert!(!rest.contains("cells"), "{rest}");
+    let page = fs::read_to_string(at.join("page.html")).expect("a page");
+    assert!(page.contains("before: "), "a curve by its short name");
+
+    // In one folder the targets tell them apart.
+    fs::create_dir(at.join("all")).expect("a folder");
+    for cell in [before, after] {
+        let name = Path::new(cell).file_name().expect("a name");
+        fs::rename(at.join(cell), at.join("all").join(name)).expect("moved");
+    }
+    let all = "all/home-1996-s1-ffs_policy-realloc_maxcontig-";
+    let shown = fsage(at, &format!("report {all}7 {all}2 -o page.html"), 0);
+    assert!(
+        shown.contains(&format!("maxcontig=7 is {all}7.\nmaxcontig=2 is {all}2.\n")),
+        "{shown}"
+    );
+
+    let refused = fsage(at, "report before after -o page.html", 2);
+    assert!(
+        refused.contains("check AFTER --baseline BEFORE --match position"),
+        "{refused}"
+    );
+    // Where one run is asked for, one is named.
+    for command in [
+        "history after",
+        "inspect after --worst",
+        "export after x.img",
+    ] {
+        let refused = fsage(at, command, 2);
+        assert!(
+            refused.contains(&format!(
+                "after: an experiment, and a run is asked for; name one of its cells, as {after}"
+            )),
+            "{command}: {refused}"
+        );
+    }
+}
+
 /// What holds the map of a disk.
 const MAP: &str = "class=\"block-map-data\"";
 

@@ -12,6 +12,7 @@ use fsage_data::snapshot::{
 };
 use fsage_data::table::ParquetInfo;
 use fsage_data::{Histogram, SnapshotFile};
+use fsage_lab::run_folder::no_experiment;
 use serde_json::{Map, Value, json};
 use std::io::Write;
 use std::path::Path;
@@ -334,6 +335,7 @@ pub fn folder(path: &Path, as_json: bool, ui: Ui) -> anyhow::Result<()> {
 /// The snapshot with this number, else the last one.
 pub fn open(path: &Path, snap_id: Option<u32>) -> anyhow::Result<SnapshotFile> {
     if path.is_dir() {
+        no_experiment(path)?;
         bail!(
             "{}: a folder, and one snapshot is looked into; name a file of it, or RUN/TARGET",
             path.display()
