@@ -1,6 +1,7 @@
 //! The metrics of a day: from the replay, to and from `days.parquet`.
 
 mod columns;
+mod sentence;
 
 pub(crate) use columns::is_column;
 pub use columns::{DayRow, metric_of};

@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 mod paths;
 mod served;
 pub use paths::paths;
-pub use served::{GroupThen, LongRuns, NO_CRITERION, Served};
+pub use served::{GOAL_LEN_SLOW, GroupThen, LongRuns, NO_CRITERION, Served};
 
 /// Which file of a target.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,6 +10,10 @@ use std::path::Path;
 
 /// What served requests for which no criterion found a run, so that the longest that was seen is taken.
 pub const NO_CRITERION: &str = "no criterion";
+/// The criterion for groups with as many free blocks as are searched for.
+pub const GOAL_LEN_SLOW: &str = "CR_GOAL_LEN_SLOW";
+/// What stands instead of a criterion where blocks were set aside before.
+const PREALLOCATED: &str = "preallocated";
 
 /// What the allocator of ext4 made of the requests for a file's data on a day.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -24,6 +28,8 @@ pub struct Served {
     pub first_searched: Option<u64>,
     /// Where it should have gone: a block of the file system.
     pub first_goal: u64,
+    /// The criterion that served it.
+    pub first_by: String,
     /// Blocks that the first one got.
     pub first_got: u64,
     /// Where these begin: a block of the file system.
@@ -71,6 +77,17 @@ pub struct LongRuns {
     pub by_aligned: Option<usize>,
     /// The group with the longest free run, the first of several.
     pub longest: GroupThen,
+}
+
+impl Served {
+    /// How many blocks had to be free in the group that served the first request when it did.
+    pub fn needed(&self) -> u64 {
+        match (self.first_by.as_str(), self.first_searched) {
+            (PREALLOCATED, _) => 0,
+            (GOAL_LEN_SLOW, Some(searched)) => searched,
+            _ => self.first_got,
+        }
+    }
 }
 
 impl GroupThen {
@@ -188,12 +205,18 @@ fn tally(trace: &str) -> Option<(Served, Option<u64>)> {
     for row in rows.filter(|row| row.get(kind) == Some(&"D")) {
         let number = |at: usize| row.get(at)?.parse::<u64>().ok();
         let (asked, got) = (number(asked)?, number(got)?);
+        let name = match *row.get(criterion)? {
+            PREALLOCATED => PREALLOCATED.to_owned(),
+            "0x5" => NO_CRITERION.to_owned(),
+            name => format!("CR_{name}"),
+        };
         let all = served.get_or_insert(Served {
             requests: 0,
             by: Vec::new(),
             first_asked: asked,
             first_searched: number(searched),
             first_goal: number(goal)?,
+            first_by: name.clone(),
             first_got: got,
             first_block: number(block)?,
             groups: Vec::new(),
@@ -205,11 +228,6 @@ fn tally(trace: &str) -> Option<(Served, Option<u64>)> {
         all.requests += 1;
         all.at_goal += usize::from(number(goal) == number(block));
         all.longest_got = all.longest_got.max(got);
-        let name = match *row.get(criterion)? {
-            "preallocated" => "preallocated".to_owned(),
-            "0x5" => NO_CRITERION.to_owned(),
-            name => format!("CR_{name}"),
-        };
         match all.by.iter_mut().find(|(known, _)| *known == name) {
             Some((_, count)) => *count += 1,
             None => all.by.push((name, 1)),
@@ -243,6 +261,7 @@ mod tests {
             first_asked: 583,
             first_searched: Some(512),
             first_goal: 32_768,
+            first_by: GOAL_LEN_SLOW.to_owned(),
             first_got: 2,
             first_block: 184_054,
             groups: Vec::new(),
@@ -288,6 +307,7 @@ mod tests {
             first_asked: 4,
             first_searched: Some(4),
             first_goal,
+            first_by: String::new(),
             first_got: 3,
             first_block,
             groups: Vec::new(),

@@ -23,22 +23,48 @@ pub fn section(group: &Group) -> Option<Section> {
         data.rows
             .extend(group.subjects.iter().filter_map(|s| row(metric, s)));
     }
+    let mut lives = group.subjects.iter().flat_map(|subject| &subject.lives);
+    let (title, when, days) = if lives.all(|life| life.only_end) {
+        data = without_empty_columns(data);
+        ("All metrics at the end", "", "")
+    } else {
+        (
+            "All metrics over time",
+            "At the end of the first day, after a quarter of the days, and so on. ",
+            ", from the first day to the last",
+        )
+    };
     (!data.rows.is_empty()).then(|| Section {
         id: format!("all-metrics{}", group.suffix),
         title: group.titled("All metrics"),
-        lead: "Every number of a layout that is known, from the first day to the last. What each one means is said \
-               below; every day is in days.parquet."
-            .to_owned(),
+        lead: format!(
+            "Every number of a layout that is known{days}. What each one means is said below; every day is in \
+             days.parquet."
+        ),
         exhibits: vec![Exhibit::Table(Sheet {
             id: format!("all-metrics-table{}", group.suffix),
-            title: "All metrics over time".to_owned(),
-            description: "At the end of the first day, after a quarter of the days, and so on. Scores and shares go \
-                          from 0 to 1. The control holds the same files as the last day, freshly written; where \
-                          nothing is better, a metric says what there is, not how good that is."
-                .to_owned(),
+            title: title.to_owned(),
+            description: format!(
+                "{when}Scores and shares go from 0 to 1. The control holds the same files as the last day, freshly \
+                 written; where nothing is better, a metric says what there is, not how good that is."
+            ),
             data,
         })],
     })
+}
+
+/// What has a value somewhere: without the days before the end, of which nothing is known.
+fn without_empty_columns(data: DataTable) -> DataTable {
+    let has_values = |at: &usize| data.rows.iter().any(|row| row[*at] != Cell::Null);
+    let kept: Vec<usize> = (0..data.columns.len()).filter(has_values).collect();
+    DataTable {
+        columns: kept.iter().map(|&at| data.columns[at].clone()).collect(),
+        rows: data
+            .rows
+            .iter()
+            .map(|row| kept.iter().map(|&at| row[at].clone()).collect())
+            .collect(),
+    }
 }
 
 /// A metric of a target; none where it is not known.

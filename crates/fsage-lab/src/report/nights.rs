@@ -10,7 +10,7 @@ use crate::error::bail;
 use crate::fleet::{self, Host, Night};
 use crate::watch::Watch;
 use fsage_data::snapshot::is_snapshot;
-use fsage_metrics::{files, free_space};
+use fsage_metrics::{files, free_space, pieces};
 use fsage_real::loop_image::Kind;
 use fsage_report::map::DayFacts;
 use fsage_report::{Cell, Command, DataTable, Exhibit, Finding, Section, Sheet, Tone};
@@ -123,6 +123,19 @@ pub fn read(paths: &[PathBuf], ui: &dyn Watch) -> crate::Result<Material> {
         .collect();
     let nights: u64 = data.rows.len() as u64;
     let line = paths.iter().map(|path| shell(&path.display().to_string()));
+    let has_one_each = group.subjects.len() == data.rows.len();
+    let (title, lead) = if has_one_each {
+        (
+            "As it stands",
+            "What one snapshot says, without a change over time.",
+        )
+    } else {
+        (
+            "Night by night",
+            "Every snapshot, and what changed since the one before. Files that came and went between two of them are \
+             in neither.",
+        )
+    };
     Ok(Material {
         title: list(&names),
         subtitle: format!("{}; fsage {}", counted(nights, "snapshot"), env!("CARGO_PKG_VERSION")),
@@ -133,10 +146,8 @@ pub fn read(paths: &[PathBuf], ui: &dyn Watch) -> crate::Result<Material> {
         }],
         own_sections: vec![Section {
             id: "nights".to_owned(),
-            title: "Night by night".to_owned(),
-            lead: "Every snapshot, and what changed since the one before. Files that came and went between two of them \
-                   are in neither."
-                .to_owned(),
+            title: title.to_owned(),
+            lead: lead.to_owned(),
             exhibits: vec![Exhibit::Table(Sheet {
                 id: "nights-table".to_owned(),
                 title: "Snapshots".to_owned(),
@@ -277,6 +288,11 @@ fn found(name: &str, nights: &[Night]) -> Vec<Finding> {
             "nights",
         ),
     });
+    if let ([only], Some(sentence)) = (nights, last.row.in_a_sentence()) {
+        let is_broken = only.row.count(&pieces::FRAGMENTED_FILES) > Some(0);
+        let tone = if is_broken { Tone::Bad } else { Tone::Good };
+        found.push(finding(format!("{name}: {sentence}"), tone, "nights"));
+    }
     let files = |night: &Night| night.row.count(&files::FILES);
     let bytes = |night: &Night| night.row.count(&files::FILE_BYTES);
     if let (Some(was), Some(is), Some(held), Some(holds)) =

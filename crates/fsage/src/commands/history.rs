@@ -4,7 +4,8 @@ use crate::summary::print_json;
 use crate::ui::{self, Ui};
 use fsage_core::size::human;
 use fsage_lab::history::{
-    Done, FileDay, GroupThen, History, LongRuns, NO_CRITERION, Served, Which, history,
+    Done, FileDay, GOAL_LEN_SLOW, GroupThen, History, LongRuns, NO_CRITERION, Served, Which,
+    history,
 };
 use fsage_lab::table;
 use std::io::{self, Write};
@@ -180,7 +181,7 @@ fn why(served: &Served) -> String {
         requests => format!("{requests} requests"),
     };
     let takes = match served.by.first() {
-        Some((name, _)) if name == "CR_GOAL_LEN_SLOW" => {
+        Some((name, _)) if name == GOAL_LEN_SLOW => {
             " CR_GOAL_LEN_SLOW goes over groups with as many free blocks as are searched for, however scattered: for \
              files of more than stream_req blocks from the group that served such a file last, for others from the \
              group of the goal. It takes the best of the first 200 pieces (mb_max_to_scan), where none suffices, so \
@@ -195,6 +196,7 @@ fn why(served: &Served) -> String {
         }
         _ => "",
     };
+    let freed = freed(served);
     let then = match &served.groups[..] {
         [] => String::new(),
         [goal] => format!(
@@ -217,7 +219,7 @@ fn why(served: &Served) -> String {
     };
     format!(
         " That day its data took {requests} to mballoc, served by: {}. The first asked for {} at block {}{searched} \
-         and got {}; the longest run that any got was {}, and {} began at their goal.{then}{long}{takes}",
+         and got {}; the longest run that any got was {}, and {} began at their goal.{then}{freed}{long}{takes}",
         by.join(", "),
         blocks(served.first_asked),
         served.first_goal,
@@ -225,6 +227,18 @@ fn why(served: &Served) -> String {
         blocks(served.longest_got),
         served.at_goal
     )
+}
+
+/// That the group which served the first request cannot have been as it was when the day began; else nothing.
+fn freed(served: &Served) -> String {
+    let (needed, got) = (served.needed(), served.groups.last());
+    got.filter(|got| got.free < needed)
+        .map_or_else(String::new, |got| {
+            format!(
+                " The request needed {needed} free blocks in group {}: the day freed more there before it.",
+                got.group
+            )
+        })
 }
 
 /// Where runs lay as long as what was searched for, and why the criteria that look for such runs left out the group of
@@ -318,6 +332,44 @@ fn words(day: &FileDay) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// 515 free blocks are fewer than the 1024 that the criterion asks for, and enough for the one that was got.
+    #[test]
+    fn a_group_that_was_too_full_when_the_day_began_was_freed_in_it() {
+        let mut served = Served {
+            requests: 1,
+            by: vec![("CR_GOAL_LEN_SLOW".to_owned(), 1)],
+            first_asked: 1024,
+            first_searched: Some(1024),
+            first_goal: 8193,
+            first_by: "CR_GOAL_LEN_SLOW".to_owned(),
+            first_got: 1,
+            first_block: 16_400,
+            groups: vec![GroupThen {
+                group: 2,
+                free: 515,
+                runs: 50,
+                longest: 100,
+                aligned: 64,
+            }],
+            long_runs: None,
+            at_goal: 0,
+            longest_got: 1,
+        };
+        let said =
+            "The request needed 1024 free blocks in group 2: the day freed more there before it.";
+        assert!(why(&served).contains(said), "{}", why(&served));
+        served.groups[0].free = 1024;
+        assert!(!why(&served).contains("freed more"));
+        served.groups[0].free = 515;
+        // Any free block suffices for this one, and those that were set aside are free for nobody.
+        for by in ["CR_ANY_FREE", "preallocated"] {
+            by.clone_into(&mut served.first_by);
+            assert!(!why(&served).contains("freed more"), "{by}");
+        }
+        (served.first_by, served.first_got) = ("CR_GOAL_LEN_FAST".to_owned(), 516);
+        assert!(why(&served).contains("freed more there"));
+    }
 
     /// A group of 12429 blocks in 653 runs has 19.03 a run; 512 is a power of two, 643 is not.
     #[test]

@@ -92,7 +92,7 @@ fn two_runs_stand_side_by_side() {
     assert!(refused.contains("named twice"), "{refused}");
 }
 
-/// Cells of experiments have long names of their own: the folders above tell them apart, and a legend says which they are.
+/// Cells of experiments have long names: the folders above tell them apart, and a legend says which they are.
 #[test]
 fn cells_of_experiments_stand_side_by_side_by_short_names() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -158,8 +158,10 @@ fn an_image_as_it_stands_has_a_page_with_a_map() {
     let at = folder.path();
     let image = fs::File::create(at.join("disk.img")).expect("an image");
     image.set_len(64 << 20).expect("a size");
+    fs::create_dir(at.join("files")).expect("a folder");
+    fs::write(at.join("files/one"), [1; 100_000]).expect("a file");
     let made = Command::new("mkfs.ext4")
-        .args(["-q", "disk.img"])
+        .args(["-q", "-d", "files", "disk.img"])
         .current_dir(at)
         .status();
     if !made.is_ok_and(|status| status.success()) {
@@ -172,6 +174,20 @@ fn an_image_as_it_stands_has_a_page_with_a_map() {
         assert!(page.contains(text), "{text}");
     }
     assert_eq!(page.matches(MAP).count(), 1);
+    // One snapshot says what `measure` says, and nothing over time.
+    let measured = fsage(at, "measure disk.img", 0);
+    let sentence = measured.lines().next().expect("a sentence");
+    let sentence = sentence.split_once(": ").expect("a name").1;
+    // Pages keep a number and its unit on one line.
+    let shown = page.replace('\u{a0}', " ");
+    assert!(shown.contains(sentence), "{sentence}");
+    for text in ["As it stands", "All metrics at the end"] {
+        assert!(page.contains(text), "{text}");
+    }
+    for text in ["Night by night", "All metrics over time", "three quarters"] {
+        assert!(!page.contains(text), "{text}");
+    }
+
     // Two images are two file systems, and no series.
     fs::copy(at.join("disk.img"), at.join("other.img")).expect("a copy");
     fsage(at, "report disk.img other.img -o both.html", 0);

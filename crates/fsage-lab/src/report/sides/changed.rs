@@ -258,6 +258,7 @@ mod tests {
         let side = Side {
             target: "ext4".to_owned(),
             runs: ["old".to_owned(), "new".to_owned()],
+            folders: ["old".to_owned(), "new".to_owned()],
             layout,
             benchmarks,
             says: String::new(),
