@@ -58,7 +58,7 @@ impl Point<'_> {
         at(self.day)
     }
 
-    /// Its day, from 1, and what it is labelled with.
+    /// Its day, from 1, and what it is labeled with.
     pub fn day(&self) -> (u64, String) {
         (self.day.day + 1, self.day.label.clone())
     }

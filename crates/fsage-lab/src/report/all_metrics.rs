@@ -25,7 +25,7 @@ pub fn section(group: &Group) -> Option<Section> {
     }
     let mut lives = group.subjects.iter().flat_map(|subject| &subject.lives);
     let (title, when, days) = if lives.all(|life| life.only_end) {
-        data = without_empty_columns(data);
+        data = without_empty_columns(&data);
         ("All metrics at the end", "", "")
     } else {
         (
@@ -54,7 +54,7 @@ pub fn section(group: &Group) -> Option<Section> {
 }
 
 /// What has a value somewhere: without the days before the end, of which nothing is known.
-fn without_empty_columns(data: DataTable) -> DataTable {
+fn without_empty_columns(data: &DataTable) -> DataTable {
     let has_values = |at: &usize| data.rows.iter().any(|row| row[*at] != Cell::Null);
     let kept: Vec<usize> = (0..data.columns.len()).filter(has_values).collect();
     DataTable {
