@@ -159,7 +159,7 @@ fn an_image_as_it_stands_has_a_page_with_a_map() {
     let image = fs::File::create(at.join("disk.img")).expect("an image");
     image.set_len(64 << 20).expect("a size");
     fs::create_dir(at.join("files")).expect("a folder");
-    fs::write(at.join("files/one"), [1; 100_000]).expect("a file");
+    fs::write(at.join("files/one"), vec![1; 100_000]).expect("a file");
     let made = Command::new("mkfs.ext4")
         .args(["-q", "-d", "files", "disk.img"])
         .current_dir(at)
