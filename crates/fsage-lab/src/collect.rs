@@ -6,6 +6,7 @@ use crate::watch::Watch;
 use fsage_collect::image::{ImageOptions, read_image};
 use fsage_collect::{CollectError, Memory, Report, WalkOptions};
 use fsage_core::{LayoutInMemory, SnapshotSink};
+use fsage_real::loop_image::Kind;
 use std::fs;
 use std::num::NonZero;
 use std::path::Path;
@@ -17,6 +18,11 @@ pub struct How {
     pub threads: Option<NonZero<usize>>,
     /// Read an image that is mounted, or has a journal to be replayed, all the same.
     pub stale: bool,
+}
+
+/// Whether a file is an image with a file system of the kernel's, by its superblock.
+pub fn is_image(path: &Path) -> bool {
+    path.is_file() && Kind::of_image(path).is_ok_and(|kind| kind.is_some())
 }
 
 /// Walks a directory, or reads an unmounted image or device with ext2, ext3, ext4 or XFS.

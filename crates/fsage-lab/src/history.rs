@@ -285,7 +285,7 @@ pub fn history(
         Some(day) => served::on_day(&target.spec, &workload, inode, day, ui)?,
         None => None,
     };
-    let geometry = SnapshotFile::open(folder.join("final.parquet"))?.geometry();
+    let geometry = aged.geometry();
     Ok(History {
         path: format!("/{path}"),
         inode,

@@ -108,7 +108,10 @@ impl TargetSpec {
         };
         let known: Vec<&str> = kinds().map(|(name, _)| name).collect();
         if let each @ [_, _, ..] = &several(text, &known)[..] {
-            return error(format!("one target at a time: {}", each.join(" ")));
+            return error(format!(
+                "one target at a time: --on {}",
+                each.join(" --on ")
+            ));
         }
         if !known.contains(&kind) {
             let model = within_model(kind);
@@ -318,7 +321,7 @@ impl fmt::Display for TargetSpec {
     }
 }
 
-/// The targets of a list with commas, each with the option that names it. A path may hold whatever it likes.
+/// The targets of a list with commas; none where it holds a path, which may have commas of its own.
 fn several(text: &str, known: &[&str]) -> Vec<String> {
     let mut each: Vec<String> = Vec::new();
     let begins_target = |word: &str| {
@@ -327,8 +330,8 @@ fn several(text: &str, known: &[&str]) -> Vec<String> {
     };
     for word in text.split(',') {
         match each.last_mut() {
-            _ if begins_target(word) => each.push(format!("--on {word}")),
-            Some(last) if !last.starts_with("--on dir:") => {
+            _ if begins_target(word) => each.push(word.to_owned()),
+            Some(last) if !last.starts_with("dir:") => {
                 last.push(',');
                 last.push_str(word);
             }

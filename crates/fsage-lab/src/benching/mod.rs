@@ -785,20 +785,24 @@ fn distinct(states: &[State]) -> Vec<State> {
     let all = State::value_variants().iter().copied();
     all.filter(|state| states.contains(state)).collect()
 }
+
 /// That results of targets of a run are not in the way. Where only some have any, it says how to measure the others.
 fn may_write(
     plan: &Plan,
     targets: &[&TargetFacts],
     folder: impl Fn(&TargetFacts) -> PathBuf,
 ) -> crate::Result<()> {
-    let may = |target: &TargetFacts| plan.may_write(&folder(target));
-    let Some(refused) = targets.iter().find_map(|target| may(target).err()) else {
+    let mut first_refused = None;
+    let mut rest = Vec::new();
+    for target in targets {
+        match plan.may_write(&folder(target)) {
+            Ok(()) => rest.push(format!("--on {}", shell(&target.spec))),
+            Err(refused) => first_refused = first_refused.or(Some(refused)),
+        }
+    }
+    let Some(refused) = first_refused else {
         return Ok(());
     };
-    let rest = targets.iter().filter(|target| may(target).is_ok());
-    let rest: Vec<String> = rest
-        .map(|target| format!("--on {}", shell(&target.spec)))
-        .collect();
     if rest.is_empty() {
         return Err(refused);
     }

@@ -156,19 +156,17 @@ impl Sweep {
         let curves = &self.metrics.first()?.curves;
         let curve = curves.iter().find(|curve| curve.is_of_other_lives())?;
         let parameter = &self.parameter;
-        let also = if parameter == FULLNESS {
-            ", with more files at a higher one and as many operations,"
-        } else {
-            ""
-        };
-        let instead = if parameter == FULLNESS {
+        let (also, instead) = if parameter == FULLNESS {
             let values: Vec<&str> = curve.points.iter().map(|at| at.text.as_str()).collect();
-            format!(
+            let instead = format!(
                 "One life at each: `fsage compare --fill {}`, or targets of several sizes.",
                 values.join(",")
-            )
+            );
+            let also = ", with more files at a higher one and as many operations,";
+            (also, instead)
         } else {
-            "What is varied in the target alone, as `size={size}`, keeps the lives.".to_owned()
+            let keeps = "What is varied in the target alone, as `size={size}`, keeps the lives.";
+            ("", keeps.to_owned())
         };
         Some(format!(
             "Each value of {parameter} is lived by other lives: what differs between values is what {parameter} \

@@ -79,15 +79,21 @@ pub struct Life {
 /// None of its files is a snapshot; one is damaged inside, empty, or of another file system; two cover the same time;
 /// an interrupt.
 pub fn read(host: &Host) -> crate::Result<Life> {
-    read_seen(host, &mut |_, _, _| {})
+    life(host, None)
 }
 
-/// The same, and gives every snapshot to `see` with its number, from 0, and at the end the last one once more, as the
-/// last.
+/// Looks at a snapshot: its number, from 0, and whether it is the last one.
+pub type See<'a> = &'a mut dyn FnMut(u32, &dyn Layout, bool);
+
+/// The same, and gives every snapshot to `see`, and at the end the last one once more, as the last.
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_seen(host: &Host, see: &mut dyn FnMut(u32, &dyn Layout, bool)) -> crate::Result<Life> {
+pub fn read_seen(host: &Host, see: See<'_>) -> crate::Result<Life> {
+    life(host, Some(see))
+}
+
+fn life(host: &Host, mut see: Option<See<'_>>) -> crate::Result<Life> {
     let mut life = Life::default();
     let tables = sound(host, &mut life.notes)?;
     let series = SnapshotSeries::open(&tables)?;
@@ -107,7 +113,9 @@ pub fn read_seen(host: &Host, see: &mut dyn FnMut(u32, &dyn Layout, bool)) -> cr
         one_file_system(&mut uuid, info)?;
         let mut row = DayRow::of_layout(&fsage_metrics::measure(&snapshot));
         row.day = u64::from(info.snap_id);
-        see(info.snap_id, &snapshot, false);
+        if let Some(see) = &mut see {
+            see(info.snap_id, &snapshot, false);
+        }
         // Known of every mounted file system, even where its runs are not.
         if let (None, Some(free)) = (row.count(&free_space::BYTES), info.free_bytes) {
             row = row.with(&free_space::BYTES, free);
@@ -126,7 +134,9 @@ pub fn read_seen(host: &Host, see: &mut dyn FnMut(u32, &dyn Layout, bool)) -> cr
         })?;
         interrupt::go_on()?;
         if next.is_none() {
-            if let Some(last) = diff.snapshot()? {
+            if let Some(see) = &mut see
+                && let Some(last) = diff.snapshot()?
+            {
                 see(last.info().snap_id, &last, true);
             }
             break;

@@ -8,7 +8,7 @@ use crate::days::{self, DayRow};
 use crate::error::{self, Context, bail};
 use crate::interrupt;
 use crate::watch::{Progress, Watch};
-use fsage_core::{Event, EventSink, EventSource};
+use fsage_core::{Event, EventSink, EventSource, Geometry};
 use fsage_durable::TemporaryFolder;
 use fsage_real::Place;
 use fsage_target::{Aging, ReplayError, Target, TargetSpec, replay};
@@ -171,6 +171,13 @@ impl<'a> Ground<'a> {
             rows,
             skipped: self.skipped,
         })
+    }
+
+    /// The sizes of a model; none of a real file system.
+    pub fn geometry(&self) -> Option<Geometry> {
+        let state = self.state.as_ref()?;
+        let state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(state.layout().geometry())
     }
 
     /// Files of the past that its state does not have.

@@ -455,7 +455,7 @@ fn doubts(
         ));
     }
     doubts.extend(ground.past.unseen());
-    doubts.extend(room::doubts(target, ground.limits));
+    doubts.extend(room::doubts(target, ground.geometry(), ground.limits));
     doubts
 }
 

@@ -2,14 +2,15 @@
 
 use super::Limit;
 use crate::report::verdict::{RESERVING, lives_as_root};
+use fsage_core::Geometry;
 use fsage_core::size::human;
-use fsage_target::{Target, TargetSpec};
+use fsage_target::TargetSpec;
 
 /// A file system that takes a larger share of its size itself is a small one.
 const OWN_SHARE: f64 = 0.1;
 
 /// What a limit of space means for those who are not root, and for a target that needs much of its size itself.
-pub fn doubts(target: &TargetSpec, limits: &[Limit]) -> Vec<String> {
+pub fn doubts(target: &TargetSpec, geometry: Option<Geometry>, limits: &[Limit]) -> Vec<String> {
     let mut said = Vec::new();
     if !limits.iter().any(Limit::is_of_space) {
         return said;
@@ -32,10 +33,8 @@ pub fn doubts(target: &TargetSpec, limits: &[Limit]) -> Vec<String> {
                 .to_owned(),
         );
     }
-    let geometry = Target::make(target).map(|made| made.layout().geometry());
-    if let Some((size, data)) = geometry
-        .ok()
-        .and_then(|g| Some((g.size_bytes, g.data_bytes?)))
+    let sizes = geometry.and_then(|of| Some((of.size_bytes, of.data_bytes?)));
+    if let Some((size, data)) = sizes
         && (size - data) as f64 > OWN_SHARE * size as f64
     {
         said.push(format!(
@@ -51,12 +50,15 @@ pub fn doubts(target: &TargetSpec, limits: &[Limit]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fsage_target::Target;
 
     #[test]
     fn whose_space_it_is_is_said_of_limits_of_space_alone() {
         let said = |spec: &str, limit: &str| -> String {
             let limits = [limit.parse().expect("a limit")];
-            doubts(&TargetSpec::parse(spec).expect("a target"), &limits).join("; ")
+            let spec = TargetSpec::parse(spec).expect("a target");
+            let geometry = Target::make(&spec).expect("a model").layout().geometry();
+            doubts(&spec, Some(geometry), &limits).join("; ")
         };
         let root = said("ext4:size=20G", "enospc");
         assert!(

@@ -81,7 +81,6 @@ fn doing(suite: &str) -> &'static str {
 }
 
 /// Aged against control of a phase, target by target.
-#[derive(Clone)]
 pub struct Compared {
     /// The suite.
     pub suite: String,

@@ -38,6 +38,7 @@ pub use subject::{Group, Life, Subject};
 use by_value::ByValue;
 use words::list;
 
+use crate::collect::is_image;
 use crate::error::{Context, bail};
 use crate::experiment::manifest::Manifest as Experiment;
 use crate::fullness::Fullness;
@@ -178,7 +179,7 @@ pub fn is_of_snapshots(path: &Path) -> bool {
 /// Whether a path is a snapshot, a folder with some, or an image of which one can be taken: what has the page of
 /// snapshots.
 pub fn is_of_nights(path: &Path) -> bool {
-    is_of_snapshots(path) || nights::is_image(path)
+    is_of_snapshots(path) || is_image(path)
 }
 
 /// Whether a path is a run, an experiment, or snapshots.

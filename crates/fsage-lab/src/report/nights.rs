@@ -4,14 +4,13 @@
 use super::subject::{Group, Life, Subject};
 use super::words::{counted, list, shell, size};
 use super::{Material, again, map};
-use crate::collect::collect_layout;
+use crate::collect::{collect_layout, is_image};
 use crate::days::DayRow;
 use crate::error::bail;
 use crate::fleet::{self, Host, Night};
 use crate::watch::Watch;
 use fsage_data::snapshot::is_snapshot;
 use fsage_metrics::{files, free_space, pieces};
-use fsage_real::loop_image::Kind;
 use fsage_report::map::DayFacts;
 use fsage_report::{Cell, Command, DataTable, Exhibit, Finding, Section, Sheet, Tone};
 use std::ffi::OsStr;
@@ -31,11 +30,6 @@ pub fn is_there(path: &Path) -> bool {
     let hosts = fleet::find(&[path.to_owned()]).unwrap_or_default();
     let mut tables = hosts.iter().flat_map(|host| &host.tables);
     tables.any(|table| is_table(table))
-}
-
-/// Whether a path is an unmounted image with a file system that a snapshot can be taken of.
-pub fn is_image(path: &Path) -> bool {
-    path.is_file() && Kind::of_image(path).is_ok_and(|kind| kind.is_some())
 }
 
 /// An image as the only snapshot of its file system.

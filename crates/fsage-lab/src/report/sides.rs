@@ -111,15 +111,10 @@ pub fn read(paths: &[PathBuf]) -> crate::Result<(Material, Vec<Side>)> {
         );
     }
     let mut sides = Vec::new();
-    for (run, name) in runs.iter().zip(&names).skip(1) {
-        sides.extend(beside(&runs[0].subjects, &names[0], &run.subjects, name));
-    }
-    let folder_of = |run: &String| {
-        let known = names.iter().zip(paths).find(|(name, _)| *name == run);
-        known.map_or_else(String::new, |(_, path)| path.display().to_string())
-    };
-    for side in &mut sides {
-        side.folders = side.runs.each_ref().map(folder_of);
+    for at in 1..runs.len() {
+        let pair = [0, at];
+        let subjects = pair.map(|at| &runs[at].subjects[..]);
+        sides.extend(beside(subjects, pair.map(|at| (&names[at], &paths[at]))));
     }
     let leading = say(&mut sides, is_one_workload);
     if sides.is_empty() {
@@ -266,7 +261,7 @@ fn workload_hash(run: &source::Run) -> Option<&str> {
 }
 
 /// Targets that both runs have; where each has one alone, these two.
-fn beside(first: &[Subject], first_name: &str, other: &[Subject], other_name: &str) -> Vec<Side> {
+fn beside([first, other]: [&[Subject]; 2], runs: [(&String, &PathBuf); 2]) -> Vec<Side> {
     let same = |subject: &Subject| other.iter().find(|other| other.spec == subject.spec);
     let mut pairs: Vec<(&Subject, &Subject)> = first
         .iter()
@@ -281,8 +276,8 @@ fn beside(first: &[Subject], first_name: &str, other: &[Subject], other_name: &s
         } else {
             names::short(&[&one.spec, &other.spec]).join(" / ")
         },
-        runs: [first_name.to_owned(), other_name.to_owned()],
-        folders: <[String; 2]>::default(),
+        runs: runs.map(|(name, _)| name.clone()),
+        folders: runs.map(|(_, path)| path.display().to_string()),
         layout: differences(one, other),
         benchmarks: benchmarks(one, other),
         says: String::new(),

@@ -454,22 +454,17 @@ fn mount_device(
     options: &MountOptions,
 ) -> Result<DetachedMount, MountError> {
     let mount = || DetachedMount::new(kind.name(), &device.path(), options);
-    let mut tries = 0;
-    loop {
+    for tries in 0..MOUNT_ATTEMPTS {
         match mount() {
-            Err(error)
-                if kind == Kind::Btrfs
-                    && error.kind() == io::ErrorKind::AlreadyExists
-                    && tries < MOUNT_ATTEMPTS =>
-            {
+            Err(error) if kind == Kind::Btrfs && error.kind() == io::ErrorKind::AlreadyExists => {
                 btrfs::forget_free_loop_devices().map_err(|_| error)?;
                 // What was mounted from another device may be on its way out.
                 thread::sleep(HANDING_BACK * tries);
-                tries += 1;
             }
             result => return result,
         }
     }
+    mount()
 }
 
 /// The size of an image that is there.

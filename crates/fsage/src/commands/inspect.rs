@@ -14,10 +14,10 @@ use fsage_data::profiles::{PROFILES, is_profiles_csv};
 use fsage_data::snapshot::INODES;
 use fsage_data::{is_parquet, table};
 use fsage_lab::cffs_image;
+use fsage_lab::collect::is_image;
 use fsage_lab::history;
 use fsage_lab::run_folder::OneTarget;
 use fsage_lab::workload::is_there;
-use fsage_real::loop_image::Kind;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -76,7 +76,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     if file.is_file() && cffs_image::is_image(file)? {
         return image::run(file, args.extents, args.json);
     }
-    if file.is_file() && Kind::of_image(file).is_ok_and(|kind| kind.is_some()) {
+    if is_image(file) {
         return image::collected(file, args.extents, args.json, ui);
     }
     if args.extents {
@@ -112,7 +112,7 @@ fn with_layout(
     if file.is_file() && cffs_image::is_image(file)? {
         return use_it(&cffs_image::read(file)?.fs);
     }
-    if file.is_file() && Kind::of_image(file).is_ok_and(|kind| kind.is_some()) {
+    if is_image(file) {
         return use_it(&image::layout(file, ui)?);
     }
     let last = OneTarget::layout(file)?;

@@ -52,10 +52,13 @@ pub fn findings(group: &Group) -> Vec<Finding> {
         bench::compared(group)
     };
     if is_of_sizes {
-        let mut of_sizes = consequences::fullness(&sizes, !premise::is_history(group));
-        // Behind the answer, whose sizes it moves.
-        let reserve = warnings::reserve(group).filter(|_| !of_sizes.is_empty());
-        of_sizes.splice(1.min(of_sizes.len())..1.min(of_sizes.len()), reserve);
+        let of_sizes = consequences::fullness(&sizes, !premise::is_history(group));
+        let mut of_sizes = of_sizes.into_iter();
+        if let Some(answer) = of_sizes.next() {
+            findings.push(answer);
+            // It moves the sizes of the answer.
+            findings.extend(warnings::reserve(group));
+        }
         findings.extend(of_sizes);
         findings.extend(consequences::layouts_by_fullness(group, &sizes));
         findings.extend(premise::findings(group));
