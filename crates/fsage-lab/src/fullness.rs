@@ -251,14 +251,19 @@ pub fn recommendation(all: &[Fullness]) -> Option<String> {
         let large = list(&large);
         format!(" For files that need a MiB or more in one piece: {large} or less.")
     };
+    let parts = parts.join("; ");
+    if parts.is_empty() {
+        return None;
+    }
     let anyway: Vec<String> = all.iter().filter_map(Fullness::lost_anyway).collect();
-    let anyway = if anyway.is_empty() {
-        String::new()
+    Some(if anyway.is_empty() {
+        format!("In short: {parts}.{large}")
     } else {
         let anyway = list(&anyway);
-        format!(" Most of what age costs is not for lack of room: {anyway}.")
-    };
-    (!parts.is_empty()).then(|| format!("In short: {}.{anyway}{large}", parts.join("; ")))
+        format!(
+            "In short: most of what age costs is not for lack of room: {anyway}. Beside that, {parts}.{large}"
+        )
+    })
 }
 
 /// That limits of one life have no interval, and what that means, or, where lives can be drawn, what gives them one;
@@ -659,8 +664,8 @@ mod tests {
         assert_eq!(
             said(vec![slower(160, 0.60, 0.09), slower(100, 0.85, 0.06)]).as_deref(),
             Some(
-                "In short: keep ext4 at 60 % full or less. Most of what age costs is not for lack of room: ext4 has \
-                 9 % of fresh speed at 60 % full."
+                "In short: most of what age costs is not for lack of room: ext4 has 9 % of fresh speed at 60 % full. \
+                 Beside that, keep ext4 at 60 % full or less."
             )
         );
         // What being fuller adds is more, or what the emptiest has lost is little.
@@ -668,7 +673,7 @@ mod tests {
         let little = said(vec![slower(160, 0.60, 0.85), slower(100, 0.85, 0.80)]);
         for text in [adds, little] {
             let text = text.expect("two sizes");
-            assert!(!text.contains("Most of what age costs"), "{text}");
+            assert!(!text.contains("most of what age costs"), "{text}");
         }
     }
 

@@ -42,6 +42,7 @@ impl PhaseRatio {
 /// What a ratio says of what is aged, in words: `27 % slower`.
 pub fn words(ratio: f64, (low, high): (f64, f64), says: Says) -> String {
     let change = percent((ratio - 1.0).abs());
+    let way = if ratio < 1.0 { "slower" } else { "faster" };
     match says {
         Says::Same if low.total_cmp(&high).is_eq() => "the same".to_owned(),
         Says::Same => "as fast".to_owned(),
@@ -49,7 +50,9 @@ pub fn words(ratio: f64, (low, high): (f64, f64), says: Says) -> String {
         Says::Faster if ratio >= 9.95 => format!("{ratio:.0} times as fast"),
         Says::Faster if ratio >= 2.0 => format!("{ratio:.1} times as fast"),
         Says::Faster => format!("{change} faster"),
-        Says::Inconclusive if are_too_few(low, high) => "too few runs to say".to_owned(),
+        Says::Inconclusive if are_too_few(low, high) => {
+            format!("{change} {way} (too few runs to be sure)")
+        }
         Says::Inconclusive => format!("inconclusive ({low:.2} to {high:.2} times as fast)"),
     }
 }
@@ -149,7 +152,7 @@ mod tests {
     #[test]
     fn of_too_few_runs_no_interval_is_shown() {
         let said = |low, high| words(1.04, (low, high), Says::Inconclusive);
-        assert_eq!(said(1.04, 1.04), "too few runs to say");
+        assert_eq!(said(1.04, 1.04), "4 % faster (too few runs to be sure)");
         assert_eq!(
             said(0.97, 1.12),
             "inconclusive (0.97 to 1.12 times as fast)"

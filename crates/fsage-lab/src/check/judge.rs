@@ -231,6 +231,7 @@ fn crossing(rule: &Rule, bound: &Bound, points: &[Point<'_>]) -> Option<Failure>
     }
     Some(Failure {
         message: parts.join("; "),
+        found: String::new(),
         day: Some(first.day.day + 1),
         label: Some(first.day.label.clone()),
         bench: None,

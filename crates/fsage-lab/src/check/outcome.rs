@@ -106,6 +106,9 @@ impl Ended {
 pub struct Failure {
     /// A sentence with all of the below.
     pub message: String,
+    /// Of lives, what the sentence says before the limit.
+    #[serde(skip)]
+    pub found: String,
     /// The first day on which it does not hold, from 1.
     pub day: Option<u64>,
     /// The label of that day.

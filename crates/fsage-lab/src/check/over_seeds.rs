@@ -165,11 +165,7 @@ fn over_days(verdict: &mut Verdict, samples: &[Sample]) -> String {
             same.len()
         );
         if worst.day != first.day {
-            let (said, _) = worst
-                .message
-                .split_once("; ")
-                .unwrap_or((&worst.message, ""));
-            let _ = write!(message, "; most on {said}");
+            let _ = write!(message, "; most on {}", worst.found);
         }
         verdict.failures.push(Failure {
             message,
@@ -432,6 +428,7 @@ fn judge(verdict: &mut Verdict, rule: &Rule, sample: &Sample) -> String {
         };
         verdict.failures.push(Failure {
             message: format!("{text}; {why}"),
+            found: text.clone(),
             day: sample.day.as_ref().map(|(day, _)| *day),
             label: sample.day.as_ref().map(|(_, label)| label.clone()),
             bench: sample.bench(),

@@ -207,13 +207,13 @@ pub fn print_table(out: &mut impl Write, verdicts: &[Verdict]) -> io::Result<()>
     }
     writeln!(out, "\n{benchmarks}")?;
     let spread = if is_any_spread {
-        "In brackets: the\n99 % interval; where it holds 1, or of fewer than five repetitions, nothing is claimed."
+        "In brackets: the 99 % interval; where it holds 1, or of fewer than five repetitions, nothing is claimed."
     } else {
-        "Repetitions\nagree."
+        "Repetitions agree."
     };
-    writeln!(
-        out,
-        "\nSpeeds are medians, the fastest aged target first; below 1 the aged file system is the slower one. {spread} \
-         {ONE_LIFE}"
-    )
+    let sentence = format!(
+        "Speeds are medians, over several file sizes their geometric mean; the fastest aged target comes first. Below \
+         1 the aged file system is the slower one. {spread} {ONE_LIFE}"
+    );
+    writeln!(out, "\n{}", table::wrapped(&sentence, "", ""))
 }

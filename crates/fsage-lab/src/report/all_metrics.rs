@@ -1,6 +1,6 @@
 //! Every metric of the list over time: also those that no chart shows.
 
-use super::subject::{Group, Over, Subject};
+use super::subject::{Group, Life, Over, Subject};
 use fsage_metrics::{Better, METRICS, Metric};
 use fsage_report::{Cell, DataTable, Exhibit, Section, Sheet};
 
@@ -23,8 +23,8 @@ pub fn section(group: &Group) -> Option<Section> {
         data.rows
             .extend(group.subjects.iter().filter_map(|s| row(metric, s)));
     }
-    let mut lives = group.subjects.iter().flat_map(|subject| &subject.lives);
-    let (title, when, days) = if lives.all(|life| life.only_end) {
+    let lives = || group.subjects.iter().flat_map(|subject| &subject.lives);
+    let (title, when, days) = if lives().all(|life| life.only_end) {
         data = without_empty_columns(&data);
         ("All metrics at the end", "", "")
     } else {
@@ -34,12 +34,16 @@ pub fn section(group: &Group) -> Option<Section> {
             ", from the first day to the last",
         )
     };
+    let rest = if lives().any(Life::has_table_of_days) {
+        "; every day is in days.parquet"
+    } else {
+        ""
+    };
     (!data.rows.is_empty()).then(|| Section {
         id: format!("all-metrics{}", group.suffix),
         title: group.titled("All metrics"),
         lead: format!(
-            "Every number of a layout that is known{days}. What each one means is said below; every day is in \
-             days.parquet."
+            "Every number of a layout that is known{days}. What each one means is said below{rest}."
         ),
         exhibits: vec![Exhibit::Table(Sheet {
             id: format!("all-metrics-table{}", group.suffix),

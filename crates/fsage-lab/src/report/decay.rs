@@ -55,11 +55,16 @@ pub fn section(group: &Group, beside: Option<&dyn Beside>) -> Option<Section> {
         ""
     };
     let long = |subject: &Subject| subject.lives.iter().any(|life| life.days.len() > POINTS);
-    let thinned = if group.subjects.iter().any(long) {
-        " Of long runs each curve has the first, last, smallest and largest value of every hundredth of the days; \
-         all days are in days.parquet."
-    } else {
-        ""
+    let mut lives = group.subjects.iter().flat_map(|subject| &subject.lives);
+    let thinned = match lives.any(Life::has_table_of_days) {
+        _ if !group.subjects.iter().any(long) => "",
+        true => {
+            " Of long runs each curve has the first, last, smallest and largest value of every hundredth of the days; \
+             all days are in days.parquet."
+        }
+        false => {
+            " Each curve has the first, last, smallest and largest value of every hundredth of the days."
+        }
     };
     (!exhibits.is_empty()).then(|| Section {
         id: format!("decay{}", group.suffix),

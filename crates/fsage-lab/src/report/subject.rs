@@ -74,6 +74,11 @@ impl Life {
         days::calendar(&self.days).last().copied().unwrap_or(0)
     }
 
+    /// Whether its days are in a table of its folder, and not in snapshots alone.
+    pub fn has_table_of_days(&self) -> bool {
+        !self.only_end && !self.folder.as_os_str().is_empty()
+    }
+
     /// Of all days.
     pub fn total(&self, count: impl Fn(&DayRow) -> u64) -> u64 {
         self.days.iter().map(count).fold(0, u64::saturating_add)

@@ -127,6 +127,9 @@ fn lives(args: &Args, specs: &[TargetSpec], seeds: u32, ui: Ui) -> anyhow::Resul
             "--seeds lives several lives of a preset (--preset NAME); a workload file is one life"
         );
     };
+    if seeds == 2 {
+        ui.warn("two lives give no interval, so that no difference is proven; --seeds 3 or more gives one");
+    }
     let name = args.output.file_name().unwrap_or_default();
     let targets = fitted(&first, specs, &args.filled(), ui)?;
     let text = experiment_text(&Lives {

@@ -60,6 +60,12 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     if args.json {
         print_json(&mut out, &history)?;
     } else {
+        if matches!(which, Which::MostPieces) && history.pieces.len() < 2 {
+            writeln!(
+                out,
+                "No file is in more than one piece at the end; the largest:\n"
+            )?;
+        }
         print(&mut out, &history, args.extents)?;
     }
     Ok(out.flush()?)
