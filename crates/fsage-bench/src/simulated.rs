@@ -641,10 +641,11 @@ impl Stand for SimulatedStand<'_> {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "the file system has {}, and the partition of the drive `{drive}` only {}: choose a larger drive or partition, as \
-     in --device st4000nm0033 or --device nvme_a:size=64G, a smaller scale where the drive has one, or make a smaller \
-     file system",
+     in --device st4000nm0033 or --device nvme_a:size=64G, a scale= that is {:.1} times smaller where the drive has \
+     one, or make a smaller file system",
     human(*.fs_bytes),
-    human(*.partition_bytes)
+    human(*.partition_bytes),
+    (*.fs_bytes as f64 / *.partition_bytes as f64 * 10.0).ceil() / 10.0
 )]
 pub struct DriveTooSmall {
     /// Name of the drive.

@@ -15,6 +15,7 @@ use fsage_core::size;
 use fsage_report::Finding;
 use fsage_target::TargetSpec;
 use serde::Serialize;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The workload of a comparison.
@@ -150,24 +151,14 @@ pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared>
         // A word that a target does not know, or a size that it cannot have, is refused before a workload is made.
         aging::can_be_made(spec)?;
     }
-    let workload = workload(request, ui)?;
-    if treated.is_some_and(|options| options.after_again) {
-        // A workload that nothing can live on with is refused before long work.
-        after::can_live_on(&workload, request.seed, ui)?;
-    }
-    let specs = &if request.fill.is_empty() {
-        let sized = aging::sized(&workload, request.targets, ui)?;
-        aging::roomy(&workload, request.targets, sized, ui)?
-    } else {
-        aging::filled(&workload, request.targets, request.fill, ui)?
-    };
-    let bench = request
-        .bench
-        .map(|bench| Bench::new(bench, specs, request.seed))
-        .transpose()?;
-    if let Some(bench) = &bench {
-        bench.options.all_fit(specs)?;
-    }
+    let (workload, is_new) = workload(request, ui)?;
+    let (specs, bench) = fitted(request, &workload, ui).inspect_err(|_| {
+        // The same command with other words makes it again.
+        if is_new {
+            let _ = fs::remove_file(&workload);
+        }
+    })?;
+    let specs = &specs;
     let made_of = MadeOf::new(&workload, specs, &request.age, bench)?;
     let steps = Steps {
         workload: &workload,
@@ -245,12 +236,39 @@ fn some_fit(run: &Path, workload: &Path, ui: &dyn Watch) -> crate::Result<()> {
     );
 }
 
-/// The workload that is there, or that is made now if it is not.
-fn workload(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<PathBuf> {
+/// The targets in the sizes that the workload wants, and how they are benchmarked.
+fn fitted(
+    request: &Request<'_>,
+    workload: &Path,
+    ui: &dyn Watch,
+) -> crate::Result<(Vec<TargetSpec>, Option<Bench>)> {
+    let treated = request.after.filter(|options| !options.after.is_empty());
+    if treated.is_some_and(|options| options.after_again) {
+        // A workload that nothing can live on with is refused before long work.
+        after::can_live_on(workload, request.seed, ui)?;
+    }
+    let specs = if request.fill.is_empty() {
+        let sized = aging::sized(workload, request.targets, ui)?;
+        aging::roomy(workload, request.targets, sized, ui)?
+    } else {
+        aging::filled(workload, request.targets, request.fill, ui)?
+    };
+    let bench = request
+        .bench
+        .map(|bench| Bench::new(bench, &specs, request.seed))
+        .transpose()?;
+    if let Some(bench) = &bench {
+        bench.options.all_fit(&specs)?;
+    }
+    Ok((specs, bench))
+}
+
+/// The workload that is there, or that is made now if it is not, and whether it was made.
+fn workload(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<(PathBuf, bool)> {
     let source = match request.workload {
         Workload::File(file) => {
             is_there(file)?;
-            return Ok(file.to_owned());
+            return Ok((file.to_owned(), false));
         }
         Workload::Made(source) => source,
     };
@@ -264,7 +282,7 @@ fn workload(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<PathBuf> {
     file.push("-workload.parquet");
     let path = request.output.with_file_name(file);
     if path.exists() && request.start.resume {
-        return Ok(path);
+        return Ok((path, false));
     }
     if path.exists() && !request.start.force {
         bail!(
@@ -274,7 +292,7 @@ fn workload(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<PathBuf> {
     }
     generate(source, &Output::replacing(&path), ui)?;
     ui.note(&format!("The workload is {}.", path.display()));
-    Ok(path)
+    Ok((path, true))
 }
 
 /// What to say of a folder that is there.

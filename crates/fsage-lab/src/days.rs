@@ -63,8 +63,14 @@ impl DayRow {
                 continue;
             };
             if let Some(was) = was {
-                let (title, is, was) = (metric.title, is.real(), was.real());
-                differences.push(format!("{title} {is} instead of {was}"));
+                let [is, was] =
+                    [is, was].map(|value| crate::table::number(metric.unit, value.real()));
+                let title = metric.title;
+                differences.push(if is == was {
+                    format!("{title} {is}, differing in further digits")
+                } else {
+                    format!("{title} {is} instead of {was}")
+                });
             }
             self.metrics.set(metric, is);
         }

@@ -42,6 +42,9 @@ pub struct History {
     pub inode: u64,
     /// Its number in the workload; none where its inode holds no data that the workload wrote.
     pub file: Option<u64>,
+    /// The image or snapshot that it came with, where the target began as one and the workload does not know the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub came_with: Option<String>,
     /// Its length, in bytes.
     pub size_bytes: u64,
     /// Where its data lie at the end: logical and physical offset, and length, in bytes.
@@ -248,9 +251,17 @@ pub fn history(
     }
     let folder = target.run.join(&target.facts.folder);
     let workload = target.manifest.workload.find(&target.run, workload)?;
+    let begun_with = paths::begun_with(&target.spec, ui)?;
     let inode = match which {
         Which::MostPieces => most_pieces(&folder.join("final.parquet"))?,
-        Which::Path(path) => inode_of(path.trim_start_matches('/'), &target, &workload, ui)?,
+        Which::Path(path) => {
+            let path = path.trim_start_matches('/');
+            let of_image = || begun_with.iter().find(|(_, of_image)| *of_image == path);
+            match inode_of(path, &target, &workload, ui) {
+                Ok(inode) => inode,
+                Err(error) => of_image().map(|(inode, _)| *inode).ok_or(error)?,
+            }
+        }
         Which::Inode(number) => *number,
     };
     let watched = Arc::new(Mutex::new(Watched::new(inode)));
@@ -278,7 +289,17 @@ pub fn history(
         None => Vec::new(),
     };
     let rows = days::read(&folder.join("days.parquet"))?;
-    let days = file_days(&watched.seen, &done, &rows);
+    let from = target.spec.value("from");
+    let came_with = from.filter(|_| file.is_none() && !end.pieces.is_empty());
+    let came_with = came_with.map(str::to_owned);
+    let (days, trace) = if came_with.is_some() {
+        (Vec::new(), None)
+    } else {
+        let days = file_days(&watched.seen, &done, &rows);
+        (days, trace_command(&target.spec, &workload, inode))
+    };
+    let of_image = begun_with.get(&inode).filter(|_| came_with.is_some());
+    let path = of_image.unwrap_or(path);
     let worst =
         worst_day(&days).and_then(|(day, _)| watched.days.iter().position(|&n| n == day.day));
     let served = match worst {
@@ -290,12 +311,13 @@ pub fn history(
         path: format!("/{path}"),
         inode,
         file: file.map(|file| file.file.0),
+        came_with,
         size_bytes: end.size_bytes,
         pieces: end.pieces.clone(),
         by_group: by_group(&end.pieces, &geometry),
         days,
         served,
-        trace: trace_command(&target.spec, &workload, inode),
+        trace,
     })
 }
 

@@ -34,6 +34,8 @@ pub struct BlockMap {
     pub target: usize,
     /// JSON that may stand in a `script` element.
     json: String,
+    /// Days that it shows.
+    days: usize,
     /// Not all of the disk fits in.
     is_cut: bool,
 }
@@ -180,6 +182,7 @@ impl BlockMap {
         let shown = &json["last"]["files"];
         BlockMap {
             target,
+            days: frames.len(),
             is_cut: frames.len() < kept || shown.as_u64().unwrap_or(0) < files as u64,
             json: script_safe(&json.to_string()),
         }

@@ -17,8 +17,8 @@ mod real;
 mod text;
 
 pub use defrag::Way;
+pub(crate) use text::{HARDLY, Half, half_gone, lost_room, name, phase, speed};
 pub use text::{answer, print, sentences};
-pub(crate) use text::{lost_room, name, phase, speed};
 
 use crate::benching::{self, PhaseRatio, Plan};
 use crate::days::DayRow;
@@ -245,7 +245,7 @@ impl Stage {
         format!("{treatment}{}", if self.lived_on { ".again" } else { "" })
     }
 
-    fn new(treatment: Option<&Treatment>, layout: &DayRow) -> Stage {
+    pub(crate) fn new(treatment: Option<&Treatment>, layout: &DayRow) -> Stage {
         Stage {
             treatment: treatment.map(ToString::to_string),
             lived_on: false,

@@ -12,7 +12,7 @@ use std::iter;
 /// Layout scores that differ by less are the same.
 const SAME_SCORE: f64 = 0.005;
 /// What makes reads less than so many times as fast hardly pays.
-const HARDLY: f64 = 1.05;
+pub(crate) const HARDLY: f64 = 1.05;
 /// Less than this part of the room for large extents is a loss worth a word.
 const ROOM_KEPT: f64 = 0.9;
 /// Files that are so many times larger in the mean are others.
@@ -230,7 +230,8 @@ fn answer_of_speed(outcome: &Outcome, phase: &fullness::Phase) -> Option<String>
         let gone = later.is_some_and(|later| later.ratio - 1.0 < (beside.ratio - 1.0) / 4.0);
         let later = later.map_or_else(String::new, |later| {
             let more = counted(outcome.days_more, "day");
-            let half = half_gone(outcome, treatment).unwrap_or_default();
+            let half = half_gone(outcome, treatment);
+            let half = half.map_or_else(String::new, |half| format!("; {}", half.words()));
             format!(", {:.2} times {more} later{half}", later.ratio)
         });
         let ratio = beside.ratio;
@@ -266,9 +267,43 @@ fn answer_of_speed(outcome: &Outcome, phase: &fullness::Phase) -> Option<String>
     })
 }
 
-/// How long half of what a treatment won in layout lasts, beside living on without it; none where it won little, or
-/// where the days of one are not known.
-fn half_gone(outcome: &Outcome, treatment: &str) -> Option<String> {
+/// How long half of what a treatment won in layout lasts, beside living on without it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Half {
+    /// It is gone at the end of this day after the treatment, from 1.
+    GoneAfter(u64),
+    /// More than half is left at the end.
+    Left,
+}
+
+impl Half {
+    fn words(self) -> String {
+        Half::of_lives(self, self)
+    }
+
+    /// Of lives between the first and the last to lose it.
+    pub(crate) fn of_lives(first: Half, last: Half) -> String {
+        const GONE: &str = "half of what it won in layout is gone after";
+        match (first, last) {
+            (Half::GoneAfter(first), Half::GoneAfter(last)) if first == last => {
+                format!("{GONE} {}", counted(first, "day"))
+            }
+            (Half::GoneAfter(first), Half::GoneAfter(last)) => {
+                format!("{GONE} {first} to {}", counted(last, "day"))
+            }
+            (Half::GoneAfter(first), Half::Left) => {
+                format!(
+                    "{GONE} {} at the earliest, and not in all lives",
+                    counted(first, "day")
+                )
+            }
+            (Half::Left, _) => "more than half of what it won in layout is left then".to_owned(),
+        }
+    }
+}
+
+/// None where it won little, or where the days of one are not known.
+pub(crate) fn half_gone(outcome: &Outcome, treatment: &str) -> Option<Half> {
     /// A smaller gain is no layout that could be lost.
     const LEAST: f64 = 0.02;
     let [before, after] = [None, Some(treatment)].map(|of| outcome.stage(of, false));
@@ -284,13 +319,7 @@ fn half_gone(outcome: &Outcome, treatment: &str) -> Option<String> {
         .map(|(with, without)| Some((*with)? - (*without)?));
     let left: Option<Vec<f64>> = left.collect();
     let gone = left?.iter().position(|left| *left < won / 2.0);
-    Some(match gone {
-        Some(day) => {
-            let days = counted(day as u64 + 1, "day");
-            format!("; half of what it won in layout is gone after {days}")
-        }
-        None => "; more than half of what it won in layout is left then".to_owned(),
-    })
+    Some(gone.map_or(Half::Left, |day| Half::GoneAfter(day as u64 + 1)))
 }
 
 /// The answer where no speed is known.
@@ -501,14 +530,19 @@ mod tests {
             };
             half_gone(&outcome, "defrag").expect("a gain")
         };
+        assert_eq!(half([0.86, 0.81, 0.79]), Half::GoneAfter(3));
+        assert_eq!(half([0.86, 0.85, 0.84]), Half::Left);
+        let said = |first, last| Half::of_lives(first, last);
+        let gone = "half of what it won in layout is gone after";
         assert_eq!(
-            half([0.86, 0.81, 0.79]),
-            "; half of what it won in layout is gone after 3 days"
+            said(Half::GoneAfter(3), Half::GoneAfter(3)),
+            format!("{gone} 3 days")
         );
         assert_eq!(
-            half([0.86, 0.85, 0.84]),
-            "; more than half of what it won in layout is left then"
+            said(Half::GoneAfter(3), Half::GoneAfter(9)),
+            format!("{gone} 3 to 9 days")
         );
+        assert!(said(Half::GoneAfter(3), Half::Left).ends_with("and not in all lives"));
     }
 
     /// 96 % of the space is in use, a tenth of it behind the ends of files: of two stages the same share is compared.

@@ -18,8 +18,8 @@ pub use again::{aged, hot_files, model_of};
 pub use filled::{filled, roomy};
 pub use real::days_so_far;
 pub use sizes::sized;
-pub(crate) use sizes::{SMALL_BLOCKS, has_small_blocks};
 pub(crate) use sizes::{bytes_of, can_be_made, in_units, of_capacity};
+pub(crate) use sizes::{has_small_blocks, small_blocks};
 pub(crate) use snapshots::taken as snapshots_taken;
 
 use crate::days::{self, DayRow};

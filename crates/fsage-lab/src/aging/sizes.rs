@@ -22,6 +22,18 @@ pub(crate) const SMALL_BLOCKS: &str = "below 512 MB an ext4 has blocks of 1 KiB 
                                        makes it, lies otherwise than a larger one and may rank \
                                        options otherwise; bsize=4K,bytes_per_inode=16K has those of a larger one";
 
+/// That targets of these names have the blocks of a small ext4, of so many in all; `None` without a name.
+pub(crate) fn small_blocks(names: Vec<String>, all: usize) -> Option<String> {
+    const NAMED: usize = 4;
+    let of = match names.len() {
+        0 => return None,
+        n if n == all && n > 1 => "all targets".to_owned(),
+        n if n > NAMED => format!("{n} of {all} targets"),
+        _ => names.join(", "),
+    };
+    Some(format!("Of {of}: {SMALL_BLOCKS}."))
+}
+
 /// Whether a target is an ext4 so small that it gets smaller blocks, and nobody said which. Images of ext4 have blocks
 /// of 4 KiB whatever their size.
 pub(crate) fn has_small_blocks(spec: &TargetSpec) -> bool {

@@ -151,17 +151,23 @@ pub(super) fn print(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
         }
         return Ok(());
     }
+    let unlike = rows.iter().filter(|row| row.has_unlike_blocks()).count();
+    let left_out = if unlike == 0 {
+        ""
+    } else {
+        " Layout scores of targets with\nblocks of another size are left out: they do not compare, pieces per file do."
+    };
     writeln!(
         out,
         "\nBeside {}, life by life: what differs, however little, {} of {} comparisons. Each interval\nis for one \
-         of them: of twenty expect one false difference.\n\n{differing}",
+         of them: of twenty expect one false difference.{left_out}\n\n{differing}",
         if is_one_workload {
             rows[0].named()
         } else {
             "the first target"
         },
         rows.iter().map(|row| row.beside().len()).sum::<usize>(),
-        compared(rows) * METRICS.len()
+        compared(rows) * METRICS.len() - unlike
     )
 }
 

@@ -25,6 +25,8 @@ const TICKS: usize = 10;
 const CURVES: usize = 12;
 /// What lies farther than this outside of both ends of a curve is worth a word.
 const FAR: f64 = 0.01;
+/// Speeds that move by less are not worth a word.
+const MOVED: f64 = 0.02;
 
 /// A number that is varied, and metrics over its values.
 #[derive(Clone, Debug, PartialEq)]
@@ -140,14 +142,21 @@ impl Curve {
 }
 
 impl Sweep {
-    /// A sentence a curve: how the first metric moves from the lowest value to the highest. Before them, where each
-    /// value is of other lives, that it is.
+    /// A sentence a curve: how the first metric moves from the lowest value to the highest, and the speed that moves
+    /// most. Before them, where each value is of other lives, that it is.
     pub fn sentences(&self) -> Vec<String> {
         let Some(first) = self.metrics.first() else {
             return Vec::new();
         };
         let sentences = first.curves.iter();
-        let sentences = sentences.filter_map(|curve| self.sentence(&first.metric.name(), curve));
+        let sentences = sentences.filter_map(|curve| {
+            let sentence = self.sentence(&first.metric.name(), curve)?;
+            let speed = match first.metric {
+                Metric::Ratio(_) => None,
+                _ => self.speed(&curve.name),
+            };
+            Some(sentence + &speed.unwrap_or_default())
+        });
         self.of_other_lives().into_iter().chain(sentences).collect()
     }
 
@@ -179,6 +188,9 @@ impl Sweep {
             return None;
         };
         let (a, b) = (low.over.mean, high.over.mean);
+        let differ = beside::in_words(&low.lives, &high.lives);
+        // With an interval beside it a third digit says something.
+        let digits = if differ.is_some() { 3 } else { 2 };
         let outside = |at: &&At| (a.min(b) - at.over.mean).max(at.over.mean - a.max(b));
         let farthest = between
             .iter()
@@ -190,21 +202,19 @@ impl Sweep {
             } else {
                 "highest"
             };
-            format!("; it is {extreme} at {}, {:.2}", at.text, at.over.mean)
+            format!(
+                "; it is {extreme} at {}, {:.digits$}",
+                at.text, at.over.mean
+            )
         });
         let undone = curve.skipped();
         let undone = undone.map_or_else(String::new, |at| {
             format!("; operations were skipped at {at}")
         });
-        let differ = beside::in_words(&low.lives, &high.lives);
         let differ = differ.map_or_else(String::new, |differ| format!(" ({differ})"));
         let Curve { name, .. } = curve;
         let parameter = &self.parameter;
-        // A third digit where two show no difference and an interval stands beside it.
-        let in_digits = |digits: usize| [a, b].map(|value| format!("{value:.digits$}"));
-        let [two, three] = [2, 3].map(in_digits);
-        let is_shown = two[0] != two[1] || three[0] == three[1] || differ.is_empty();
-        let [a, b] = if is_shown { two } else { three };
+        let [a, b] = [a, b].map(|value| format!("{value:.digits$}"));
         Some(if a == b {
             format!(
                 "{name}: {what} {a} both at {parameter} {} and at {}{differ}{but}{undone}.",
@@ -216,6 +226,27 @@ impl Sweep {
                 low.text, high.text
             )
         })
+    }
+
+    /// How the speed beside a fresh copy moves that moves most, in a target; `None` where none moves by more than
+    /// [`MOVED`].
+    fn speed(&self, name: &str) -> Option<String> {
+        let ratios = self.metrics.iter().filter_map(|of| {
+            let Metric::Ratio(_) = of.metric else {
+                return None;
+            };
+            let curve = of.curves.iter().find(|curve| curve.name == name)?;
+            let (low, high) = curve.points.first().zip(curve.points.last())?;
+            let moved = (high.over.mean - low.over.mean).abs();
+            (moved > MOVED).then(|| (moved, of.metric.name(), low, high))
+        });
+        let (_, what, low, high) = ratios.max_by(|one, other| one.0.total_cmp(&other.0))?;
+        let differ = beside::in_words(&low.lives, &high.lives);
+        let differ = differ.map_or_else(String::new, |differ| format!(" ({differ})"));
+        Some(format!(
+            " Of the speeds {what} moves most, from {:.3} to {:.3}{differ}.",
+            low.over.mean, high.over.mean
+        ))
     }
 
     /// The values, ascending, each once.
@@ -555,6 +586,8 @@ fn curve_names(keys: &[&Key]) -> Vec<String> {
 mod tests {
     use super::super::manifest::Pattern;
     use super::*;
+    use crate::benching::PhaseRatio;
+    use fsage_bench::{Better, Says};
 
     /// A cell of a target with gaps, with its score as all that is known of it.
     fn cell(target: &str, seed: u64, values: &[(&str, Value)], score: f64) -> (Cell, Verdict) {
@@ -639,9 +672,9 @@ mod tests {
                  together. One life at each: `fsage compare --fill 60,80,95`, or \
                  targets of several sizes.",
                 // Of 4 degrees of freedom: 2.776445 * sqrt(2 * 0.0001 / 3) is 0.0227.
-                "ffs: layout score from 0.92 at utilization 60 to 0.72 at 95 (of other lives -0.200, 95 % interval \
+                "ffs: layout score from 0.920 at utilization 60 to 0.720 at 95 (of other lives -0.200, 95 % interval \
                  -0.223 to -0.177).",
-                "lfs: layout score from 0.93 at utilization 60 to 0.73 at 95 (of other lives -0.200, 95 % interval \
+                "lfs: layout score from 0.930 at utilization 60 to 0.730 at 95 (of other lives -0.200, 95 % interval \
                  -0.223 to -0.177)."
             ]
         );
@@ -669,13 +702,33 @@ mod tests {
         };
         let low = of(|seed| 0.8 + f64::from(seed) * 0.05, 16);
         let high = of(|seed| 0.8 + f64::from(seed) * 0.04 - 0.09, 64);
-        assert_eq!(
-            swept(&low.chain(high).collect::<Vec<_>>())[0].sentences(),
-            [
-                "ext4: layout score from 0.90 at blocks 16 to 0.79 at 64 (life by life -0.110, 95 % interval -0.135 to \
-              -0.085)."
+        let mut cells: Vec<_> = low.chain(high).collect();
+        let layout = "ext4: layout score from 0.900 at blocks 16 to 0.790 at 64 (life by life -0.110, 95 % interval \
+                      -0.135 to -0.085).";
+        assert_eq!(swept(&cells)[0].sentences(), [layout]);
+        // Reads lose a tenth in all lives, overwrites a hundredth: the one that moves most is named.
+        for (at, (_, verdict)) in cells.iter_mut().enumerate() {
+            let is_high = if at < 3 { 0.0 } else { 1.0 };
+            verdict.throughput = [
+                ("read", 0.9 - is_high * 0.1),
+                ("overwrite", 1.0 - is_high * 0.01),
             ]
-        );
+            .map(|(phase, ratio)| PhaseRatio {
+                suite: "hot-files".to_owned(),
+                phase: phase.to_owned(),
+                unit: "MB/s".to_owned(),
+                better: Better::Higher,
+                aged: ratio,
+                control: 1.0,
+                aged_by_control: ratio,
+                interval: [ratio, ratio],
+                says: Says::Slower,
+            })
+            .into();
+        }
+        let said = swept(&cells)[0].sentences().remove(0);
+        let speed = " Of the speeds hot-files read, aged / control moves most, from 0.900 to 0.800 (life by life -0.1";
+        assert!(said.starts_with(&format!("{layout}{speed}")), "{said}");
     }
 
     #[test]

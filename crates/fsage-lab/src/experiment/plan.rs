@@ -4,7 +4,7 @@ use super::file::{self, File, Text};
 use super::template::{TableTemplate, Template};
 use super::vary::{self, Axes, Choice};
 use crate::after;
-use crate::aging::{self, of_capacity};
+use crate::aging::{self, has_small_blocks, of_capacity, small_blocks};
 use crate::benching;
 use crate::check::{self, Rules};
 use crate::clock::with_clock_of;
@@ -144,6 +144,21 @@ impl WorkloadPlan {
 }
 
 impl Plan {
+    /// What is to be known of its targets before they are run: that some are an ext4 with the blocks of a small one.
+    pub fn note(&self) -> Option<String> {
+        let small = self
+            .cells
+            .iter()
+            .filter(|cell| has_small_blocks(&cell.spec));
+        let small: BTreeSet<String> = small.map(|cell| cell.spec.to_string()).collect();
+        let all: BTreeSet<String> = self
+            .cells
+            .iter()
+            .map(|cell| cell.spec.to_string())
+            .collect();
+        small_blocks(small.into_iter().collect(), all.len())
+    }
+
     /// Reads the text of a file; `default_name` is the name of the experiment if the text gives none. Paths in it are
     /// taken as they are: from the folder that the process works in.
     ///

@@ -48,6 +48,9 @@ pub struct Row {
     /// How layouts differ from those of the first target, life by life.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     beside: Vec<Beside>,
+    /// Whether its layout scores do not compare with those of the first target.
+    #[serde(skip)]
+    has_unlike_blocks: bool,
     /// Before and after each treatment.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     after: Vec<StageMean>,
@@ -120,6 +123,11 @@ impl Row {
     /// How layouts differ from those of the first target.
     pub(super) fn beside(&self) -> &[Beside] {
         &self.beside
+    }
+
+    /// Whether its layout scores do not compare with those of the first target, having blocks of another size.
+    pub(super) fn has_unlike_blocks(&self) -> bool {
+        self.has_unlike_blocks
     }
 
     /// Name of the workload, with what is varied beside it and the target.
@@ -212,6 +220,9 @@ pub fn rows(experiment: &Path, manifest: &Manifest) -> crate::Result<Vec<Row>> {
             layout_change: of_all(|verdict| verdict.layout_change),
             layout_ratio: of_all(|verdict| verdict.layout_ratio),
             throughput: throughput(&of_row, first.as_deref()),
+            has_unlike_blocks: first.as_ref().is_some_and(|first| {
+                beside::blocks_are_unlike(of_row.iter().chain(first).copied())
+            }),
             beside: first.map_or_else(Vec::new, |first| beside::of(&of_row, &first)),
             after: treated::stages(
                 of_row

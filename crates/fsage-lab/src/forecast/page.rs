@@ -109,17 +109,22 @@ fn verdict(found: &Forecast) -> Vec<Finding> {
         tone: Tone::Neutral,
         section: None,
     });
-    let answers = found.answers.iter().map(finding);
+    // That one limit holds is no good news where another does not: a write that fails, beside space that root has.
+    let all_hold = found
+        .answers
+        .iter()
+        .all(|answer| answer.reached == 0 && !answer.already);
+    let answers = found.answers.iter().map(|answer| finding(answer, all_hold));
     in_short.into_iter().chain(premise).chain(answers).collect()
 }
 
-fn finding(answer: &Answer) -> Finding {
+fn finding(answer: &Answer, all_hold: bool) -> Finding {
     let soon = |day: Option<u64>| day.is_some_and(|day| day <= SOON_DAYS);
     let tone = if answer.now.is_none() {
         Tone::Neutral
     } else if answer.already || soon(answer.median_day) {
         Tone::Bad
-    } else if answer.reached == 0 {
+    } else if all_hold {
         Tone::Good
     } else {
         Tone::Neutral

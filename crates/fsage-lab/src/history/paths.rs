@@ -1,8 +1,12 @@
 //! Paths of files at the end of a model's life, which a run does not keep.
 
 use crate::aging::model_of;
+use crate::collect;
 use crate::run_folder::OneTarget;
 use crate::watch::Watch;
+use fsage_core::{FileKind, Layout};
+use fsage_data::snapshot::SnapshotFile;
+use fsage_target::TargetSpec;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -25,5 +29,36 @@ pub fn paths(of: &Path, inodes: &[u64], ui: &dyn Watch) -> crate::Result<BTreeMa
         .flatten()
         .filter(|inode| inodes.contains(&inode.ino));
     let named = wanted.filter_map(|inode| Some((inode.ino, inode.path?.into_string())));
-    Ok(named.collect())
+    let mut all = begun_with(&target.spec, ui)?;
+    all.retain(|inode, _| inodes.contains(inode));
+    all.extend(named);
+    Ok(all)
+}
+
+/// Of each regular file that a target began with its path, by its inode, without a `/` before it: what is in the image
+/// or the snapshot that `from=` names. Nothing of a target that began empty, and of a snapshot without paths.
+///
+/// # Errors
+/// The image or the snapshot cannot be read; an interrupt.
+pub(super) fn begun_with(
+    spec: &TargetSpec,
+    ui: &dyn Watch,
+) -> crate::Result<BTreeMap<u64, String>> {
+    let Some(from) = spec.value("from").map(Path::new) else {
+        return Ok(BTreeMap::new());
+    };
+    let mut named = BTreeMap::new();
+    let mut name = |layout: &dyn Layout| {
+        layout.visit_files(&mut |file| {
+            if let Some(path) = file.path.filter(|_| file.kind == FileKind::Regular) {
+                named.insert(file.ino, path.to_owned());
+            }
+        });
+    };
+    if collect::is_image(from) {
+        name(&collect::collect_layout(from, ui)?.0);
+    } else {
+        name(&SnapshotFile::open(from)?);
+    }
+    Ok(named)
 }

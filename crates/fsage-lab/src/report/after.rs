@@ -4,6 +4,7 @@ use super::subject::{Group, Subject};
 use crate::after::{self, Outcome};
 use crate::experiment::results::Mean;
 use crate::experiment::treated::{self, StageMean};
+use crate::life::Life;
 use fsage_report::charts::{Point, Series};
 use fsage_report::{Axis, Cell, DataTable, Exhibit, Lines, Section, Sheet};
 
@@ -50,19 +51,42 @@ pub fn section(group: &Group) -> Option<Section> {
     })
 }
 
-/// The section on several lives.
-fn over_lives(group: &Group) -> Option<Section> {
-    let known = group.subjects.iter().filter_map(|subject| {
+/// What treatments made of the targets that lived several lives, life by life.
+fn outcomes_of_lives(group: &Group) -> Vec<(&str, Vec<(&Life, Outcome)>)> {
+    let several = group
+        .subjects
+        .iter()
+        .filter(|subject| subject.lives.len() > 1);
+    let known = several.map(|subject| {
         let lives = subject
             .lives
             .iter()
             .filter(|life| !life.folder.as_os_str().is_empty());
         let outcomes =
             lives.filter_map(|life| Some((&life.life, after::read(&life.folder).ok()??)));
-        let outcomes: Vec<_> = outcomes.collect();
+        (subject.name.as_str(), outcomes.collect())
+    });
+    let known = known.filter(|(_, outcomes): &(&str, Vec<_>)| !outcomes.is_empty());
+    known.collect()
+}
+
+/// Whether treatments pay over several lives, a sentence a target.
+pub fn answers_over_lives(group: &Group) -> Vec<String> {
+    let known = outcomes_of_lives(group);
+    let answers = known.iter().filter_map(|(name, outcomes)| {
+        let outcomes: Vec<(&Life, &Outcome)> =
+            outcomes.iter().map(|(life, of)| (*life, of)).collect();
+        treated::answer(name, &outcomes)
+    });
+    answers.collect()
+}
+
+/// The section on several lives.
+fn over_lives(group: &Group) -> Option<Section> {
+    let outcomes = outcomes_of_lives(group);
+    let known = outcomes.iter().map(|(name, outcomes)| {
         let outcomes = outcomes.iter().map(|(life, outcome)| (*life, outcome));
-        let stages = treated::stages(outcomes);
-        (!stages.is_empty()).then_some((subject.name.as_str(), stages))
+        (*name, treated::stages(outcomes))
     });
     let known: Vec<(&str, Vec<StageMean>)> = known.collect();
     known.first()?;

@@ -118,7 +118,7 @@ pub fn report(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Written> {
     let Request { of, to, beside } = *request;
     may_be_replaced(to)?;
     let material = material(of)?;
-    let by_value = material.by_value.findings.clone();
+    let by_value = of_all(&material.groups, material.by_value.findings.clone());
     let fullness = material.groups.iter().flat_map(fullness::levels).collect();
     Ok(Written {
         by_value,
@@ -325,11 +325,21 @@ fn title(subjects: &[Subject]) -> String {
     }
 }
 
+/// What numbers do that an experiment varies, and before it what is to be known first of all workloads, whose own
+/// sentences are folded away behind it.
+fn of_all(groups: &[Group], by_value: Vec<Finding>) -> Vec<Finding> {
+    if by_value.is_empty() || groups.len() < 2 {
+        return by_value;
+    }
+    let premises = verdict::premises(groups).into_iter();
+    premises.chain(by_value).collect()
+}
+
 /// The page, and what comes first of the verdict on each workload.
 fn page(material: Material, beside: Option<&dyn Beside>) -> (Report, Vec<Finding>) {
     let mut sections = material.by_value.sections;
-    let mut verdict = material.by_value.findings;
-    verdict.extend(material.leading);
+    let mut verdict = material.leading;
+    verdict.extend(of_all(&material.groups, material.by_value.findings));
     let mut missing = material.missing;
     let (mut by_group, mut headlines) = (Vec::new(), Vec::new());
     for group in &material.groups {

@@ -84,6 +84,13 @@ fn print(out: &mut impl Write, history: &History, all: bool) -> io::Result<()> {
         human(history.size_bytes),
         count(history.pieces.len())
     )?;
+    if let Some(image) = &history.came_with {
+        let sentence = format!(
+            "It came with {image}, and lies as it lay there: the workload does nothing to the files that it finds."
+        );
+        writeln!(out, "{}\n", table::wrapped(&sentence, "", ""))?;
+        return print_pieces(out, history, all);
+    }
     let mut days = table::table(&[
         "day",
         "operations",
@@ -136,6 +143,10 @@ fn print(out: &mut impl Write, history: &History, all: bool) -> io::Result<()> {
         );
         writeln!(out, "{}\n", table::wrapped(&sentence, "", ""))?;
     }
+    print_pieces(out, history, all)
+}
+
+fn print_pieces(out: &mut impl Write, history: &History, all: bool) -> io::Result<()> {
     let mut pieces = table::table(&["offset", "on disk", "bytes"]);
     let shown = if all { history.pieces.len() } else { FEW };
     for piece in history.pieces.iter().take(shown) {

@@ -12,6 +12,7 @@ use fsage_lab::experiment::{self, Estimate, Home, Options, Plan, Shard, Status};
 use fsage_lab::fullness::{self, Fullness};
 use fsage_lab::images;
 use fsage_lab::report::{self, print_findings};
+use fsage_lab::table::wrapped;
 use fsage_papers::Papers;
 use fsage_target::TargetSpec;
 use serde::Serialize;
@@ -177,6 +178,9 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         let script = array.write()?;
         writeln!(out, "{}", script.display())?;
         return Ok(out.flush()?);
+    }
+    if let Some(note) = plan.note().filter(|_| !args.json) {
+        ui.note(&wrapped(&note, "", ""));
     }
     if args.dry_run {
         let standing = experiment::standing(&plan, &folder, &options)?;

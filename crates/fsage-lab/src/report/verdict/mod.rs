@@ -25,6 +25,7 @@ use super::words::{counted, list, percent, percents};
 use crate::after;
 use crate::days::DayRow;
 use crate::life;
+use consequences::Answer;
 use fsage_metrics::pieces;
 use fsage_report::{Finding, Tone};
 
@@ -44,6 +45,8 @@ pub fn findings(group: &Group) -> Vec<Finding> {
     // Who had something done to a file system asks whether it pays.
     let outcomes = super::after::outcomes(group);
     findings.extend(consequences::treated(&outcomes, after::answer));
+    let over_lives = super::after::answers_over_lives(group).into_iter();
+    findings.extend(over_lives.map(|text| finding(text, Tone::Neutral, "after")));
     let is_of_sizes = levels > 0 && levels >= group.subjects.len();
     // Thousands of drawings: once, and not where sizes are asked of.
     let compared = if is_of_sizes {
@@ -78,15 +81,17 @@ pub fn findings(group: &Group) -> Vec<Finding> {
                 .or_else(|| consequences::answer(group, &compared))
                 .or_else(|| consequences::of_one(group, &compared));
             findings.extend(answer.into_iter().flat_map(|answer| {
-                let proven = answer.is_open.then(|| {
-                    let options = options.take().map(|finding| uncapitalized(&finding.text));
-                    options.or_else(|| ranking.proven(unlike.is_some()))
-                });
-                in_short(&answer.text, proven.flatten(), &compared)
+                // Who tries options asks first which of them matters.
+                let options = options.take().map(|finding| uncapitalized(&finding.text));
+                let is_open = answer.is_open;
+                let proven = || is_open.then(|| ranking.proven(unlike.is_some()))?;
+                in_short(&answer, options.or_else(proven), &compared)
             }));
             findings.extend(clock::mixed(group));
-            // Who tries options asks first which of them matters.
             findings.extend(options);
+            if group.subjects.iter().any(warnings::varies_reserve) {
+                findings.extend(warnings::reserve(group));
+            }
             if let Some(unlike) = unlike {
                 findings.push(unlike);
                 findings.extend(ranking.pieces());
@@ -125,6 +130,18 @@ pub fn findings(group: &Group) -> Vec<Finding> {
     findings
 }
 
+/// What is to be known before what is said of several workloads is read: it stands in the sentences on each too, of
+/// which a page folds many away.
+pub fn premises(groups: &[Group]) -> Vec<Finding> {
+    let ran_out = warnings::ran_out_anywhere(groups).into_iter();
+    let mut findings: Vec<Finding> = ran_out.chain(premise::of_small_blocks(groups)).collect();
+    // Sections are those of a workload.
+    for finding in &mut findings {
+        finding.section = None;
+    }
+    findings
+}
+
 /// What the answer for those who read one sentence begins with.
 const IN_SHORT: &str = "In short, ";
 /// What the answer of the benchmarks begins with where another one stands before it.
@@ -148,19 +165,28 @@ fn uncapitalized(text: &str) -> String {
     first.into_iter().chain(letters).collect()
 }
 
-/// What those read who read one sentence: the answer of the benchmarks, or, where these leave it open, what lives prove
-/// of layouts, with the benchmarks that are decided nevertheless, and then why they do.
-fn in_short(of_benchmarks: &str, proven: Option<String>, compared: &[Compared]) -> Vec<Finding> {
+/// What those read who read one sentence: the answer of the benchmarks, or what is known of layouts, where options are
+/// tried or lives prove it and benchmarks leave it open, with those that are decided nevertheless, and then theirs.
+fn in_short(
+    of_benchmarks: &Answer,
+    of_layouts: Option<String>,
+    compared: &[Compared],
+) -> Vec<Finding> {
+    let Answer { text, is_open } = of_benchmarks;
     let neutral = |text, section| finding(text, Tone::Neutral, section);
-    match proven {
-        None => vec![neutral(format!("{IN_SHORT}{of_benchmarks}"), "bench")],
-        Some(proven) => vec![
-            neutral(
-                format!("{IN_SHORT}{proven} {}", consequences::open_but(compared)),
-                "decay",
-            ),
-            neutral(format!("{SPEED}{of_benchmarks}"), "bench"),
-        ],
+    match of_layouts {
+        None => vec![neutral(format!("{IN_SHORT}{text}"), "bench")],
+        Some(of_layouts) => {
+            let open = if *is_open {
+                format!(" {}", consequences::open_but(compared))
+            } else {
+                String::new()
+            };
+            vec![
+                neutral(format!("{IN_SHORT}{of_layouts}{open}"), "decay"),
+                neutral(format!("{SPEED}{text}"), "bench"),
+            ]
+        }
     }
 }
 

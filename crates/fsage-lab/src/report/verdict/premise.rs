@@ -2,12 +2,13 @@
 //! view of a history.
 
 use super::finding;
-use crate::aging::{SMALL_BLOCKS, has_small_blocks};
+use crate::aging::{has_small_blocks, small_blocks};
 use crate::report::subject::{Group, Subject};
 use fsage_core::size::human;
 use fsage_report::{Finding, Tone};
 use fsage_target::TargetSpec;
 use fsage_workload::preset::{Generator, Preset};
+use std::collections::BTreeSet;
 
 /// What the header of a workload says of how it was made.
 #[derive(serde::Deserialize)]
@@ -31,6 +32,23 @@ fn scaled(generator: &str) -> Option<String> {
     (now != own.capacity_bytes).then(|| format!(", here on {}", human(now)))
 }
 
+/// That a smaller file system than the preset's was lived on, which says nothing sure of a larger one.
+fn smaller(generator: &str) -> &'static str {
+    let scaled = serde_json::from_str::<serde_json::Value>(generator).ok();
+    let is_smaller = scaled.and_then(|made| {
+        let now = made["parameters"]["profile"]["capacity_bytes"].as_u64()?;
+        match Preset::named(made["profile"].as_str()?)?.generator {
+            Generator::Profile(own) => Some(now < own.capacity_bytes),
+            _ => None,
+        }
+    });
+    if is_smaller == Some(true) {
+        " A larger file system may age, and gain from defragmenting, by another factor: --capacity takes yours."
+    } else {
+        ""
+    }
+}
+
 /// The preset that made a workload, by what its header says, and what that assumes.
 pub(crate) fn of_preset(generator: &str) -> Option<(String, String)> {
     let made: MadeBy = serde_json::from_str(generator).ok()?;
@@ -50,21 +68,29 @@ pub fn is_history(group: &Group) -> bool {
     made.is_some_and(|made| made.view.is_some())
 }
 
+fn is_small(subject: &Subject) -> bool {
+    TargetSpec::parse(&subject.spec).is_ok_and(|spec| has_small_blocks(&spec))
+}
+
+/// That targets of several workloads have the blocks of a small ext4.
+pub fn of_small_blocks(groups: &[Group]) -> Option<Finding> {
+    let subjects = || groups.iter().flat_map(|group| &group.subjects);
+    let specs = |of: &mut dyn Iterator<Item = &Subject>| {
+        let specs: BTreeSet<String> = of.map(|subject| subject.spec.clone()).collect();
+        specs
+    };
+    let small = specs(&mut subjects().filter(|of| is_small(of)));
+    let all = specs(&mut subjects()).len();
+    let text = small_blocks(small.into_iter().collect(), all)?;
+    Some(finding(text, Tone::Bad, "decay"))
+}
+
 /// What the verdict rests on: how the workload was made, and the small blocks of small targets.
 pub fn findings(group: &Group) -> impl Iterator<Item = Finding> {
-    let is_small = |subject: &&Subject| {
-        TargetSpec::parse(&subject.spec).is_ok_and(|spec| has_small_blocks(&spec))
-    };
-    let small: Vec<&str> = group
-        .subjects
-        .iter()
-        .filter(is_small)
-        .map(|of| of.name.as_str())
-        .collect();
-    let small = (!small.is_empty()).then(|| {
-        let text = format!("Of {}: {SMALL_BLOCKS}.", small.join(", "));
-        finding(text, Tone::Neutral, "decay")
-    });
+    let small = group.subjects.iter().filter(|of| is_small(of));
+    let small: Vec<String> = small.map(|of| of.name.clone()).collect();
+    let small = small_blocks(small, group.subjects.len());
+    let small = small.map(|text| finding(text, Tone::Neutral, "decay"));
     let began = group.subjects.iter().filter_map(|subject| {
         let spec = TargetSpec::parse(&subject.spec).ok()?;
         let from = spec.value("from")?;
@@ -87,8 +113,9 @@ fn sentence(group: &Group) -> Option<Finding> {
         (Some(_), _) => {
             let (profile, assumed) = of_preset(generator)?;
             format!(
-                "Holds for the preset {profile}: {assumed}. `fsage generate profile --show {profile}` has all that it \
-                 assumes."
+                "Holds for the preset {profile}: {assumed}.{} `fsage generate profile --show {profile}` has all that \
+                 it assumes.",
+                smaller(generator)
             )
         }
         (None, Some(rounds @ 2..)) if made.vary_percent.is_none() => format!(

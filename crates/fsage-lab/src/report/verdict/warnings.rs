@@ -164,6 +164,39 @@ pub fn ran_out(group: &Group, ranking: &Ranking<'_>) -> Vec<Finding> {
     findings.collect()
 }
 
+/// Of several workloads the targets that skipped more than a few operations, those of most first.
+pub fn ran_out_anywhere(groups: &[Group]) -> Option<Finding> {
+    /// Targets that are named.
+    const NAMED: usize = 4;
+    let subjects = groups
+        .iter()
+        .flat_map(|group| group.subjects.iter().map(move |subject| (group, subject)));
+    let undone = subjects.filter_map(|(group, subject)| {
+        let skipped = subject.total(|day| day.skipped) as f64;
+        let share = skipped / subject.total(|day| day.operations).max(1) as f64;
+        let of = match &group.title {
+            Some(workload) => format!("{} under {workload}", subject.name),
+            None => subject.name.clone(),
+        };
+        (skipped > 0.0).then(|| (share, format!("{of} ({})", percent(share))))
+    });
+    let mut undone: Vec<(f64, String)> = undone.collect();
+    undone.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let more = match undone.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let named: Vec<String> = undone.into_iter().take(NAMED).map(|of| of.1).collect();
+    (!named.is_empty()).then(|| {
+        let text = format!(
+            "Not all operations were done by {}{more}: where room is lacking a target holds other files, which makes \
+             it look better or worse than it is.",
+            if more.is_empty() { list(&named) } else { named.join(", ") }
+        );
+        finding(text, Tone::Bad, "outcomes")
+    })
+}
+
 /// Of each target that skipped nothing, and does not know some operations: which.
 pub fn not_known(group: &Group) -> Vec<Finding> {
     let subjects = group.subjects.iter();
@@ -343,6 +376,11 @@ pub fn reserve(group: &Group) -> Option<Finding> {
          full that much earlier{other}."
     );
     Some(finding(text, Tone::Neutral, "fullness"))
+}
+
+/// Whether a target was made with another reserve than mkfs makes.
+pub fn varies_reserve(subject: &Subject) -> bool {
+    TargetSpec::parse(&subject.spec).is_ok_and(|spec| spec.has("reserve"))
 }
 
 /// That no inode could be made though there was space.
