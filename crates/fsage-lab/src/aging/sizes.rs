@@ -23,7 +23,7 @@ pub(crate) const SMALL_BLOCKS: &str = "below 512 MB an ext4 has blocks of 1 KiB 
                                        options otherwise; bsize=4K,bytes_per_inode=16K has those of a larger one";
 
 /// That targets of these names have the blocks of a small ext4, of so many in all; `None` without a name.
-pub(crate) fn small_blocks(names: Vec<String>, all: usize) -> Option<String> {
+pub(crate) fn small_blocks(names: &[String], all: usize) -> Option<String> {
     const NAMED: usize = 4;
     let of = match names.len() {
         0 => return None,

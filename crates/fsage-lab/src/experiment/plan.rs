@@ -156,7 +156,8 @@ impl Plan {
             .iter()
             .map(|cell| cell.spec.to_string())
             .collect();
-        small_blocks(small.into_iter().collect(), all.len())
+        let small: Vec<String> = small.into_iter().collect();
+        small_blocks(&small, all.len())
     }
 
     /// Reads the text of a file; `default_name` is the name of the experiment if the text gives none. Paths in it are

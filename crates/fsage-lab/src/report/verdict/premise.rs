@@ -81,7 +81,8 @@ pub fn of_small_blocks(groups: &[Group]) -> Option<Finding> {
     };
     let small = specs(&mut subjects().filter(|of| is_small(of)));
     let all = specs(&mut subjects()).len();
-    let text = small_blocks(small.into_iter().collect(), all)?;
+    let small: Vec<String> = small.into_iter().collect();
+    let text = small_blocks(&small, all)?;
     Some(finding(text, Tone::Bad, "decay"))
 }
 
@@ -89,7 +90,7 @@ pub fn of_small_blocks(groups: &[Group]) -> Option<Finding> {
 pub fn findings(group: &Group) -> impl Iterator<Item = Finding> {
     let small = group.subjects.iter().filter(|of| is_small(of));
     let small: Vec<String> = small.map(|of| of.name.clone()).collect();
-    let small = small_blocks(small, group.subjects.len());
+    let small = small_blocks(&small, group.subjects.len());
     let small = small.map(|text| finding(text, Tone::Neutral, "decay"));
     let began = group.subjects.iter().filter_map(|subject| {
         let spec = TargetSpec::parse(&subject.spec).ok()?;
