@@ -512,7 +512,9 @@ pub fn verify_method(
             };
             verify::verify_method(&request, ui)
         });
-        to_json(&verdicts.collect::<fsage_lab::Result<Vec<_>>>()?)
+        let mut verdicts = verdicts.collect::<fsage_lab::Result<Vec<_>>>()?;
+        verify::set_against(&mut verdicts);
+        to_json(&verdicts)
     })
 }
 

@@ -4,14 +4,17 @@
 //! and ages a fresh model. Then the two are compared: layout score day by day, and operation by operation.
 
 mod ablation;
+mod judged;
 mod lives;
 mod matching;
 mod method;
 
 pub use ablation::{Loss, without};
+pub use judged::{Against, Worse, set_against};
 pub use matching::{Matches, Operations};
 pub use method::{
-    Attempt, BySeed, LEAST_DECAY, Life, Lost, MOST_LIVES, Request, Verdict, verify_method,
+    Attempt, BySeed, DEFAULT_WAY, LEAST_DECAY, Life, Lost, MOST_LIVES, Request, UNEXPLAINED,
+    Verdict, verify_method,
 };
 
 use crate::error::{Context, bail};
@@ -201,18 +204,35 @@ pub fn compare(
             wanted.len()
         );
     }
-    let differences: Vec<f64> = scores.iter().zip(&wanted).map(|(a, b)| a - b).collect();
-    let largest_day = (0..differences.len())
-        .max_by(|a, b| differences[*a].abs().total_cmp(&differences[*b].abs()))
-        .unwrap_or(0);
-    Ok(Distance {
-        at_end: differences.last().copied().unwrap_or(0.0),
-        largest: differences.get(largest_day).copied().unwrap_or(0.0),
-        largest_day,
-        mean: differences.iter().map(|d| d.abs()).sum::<f64>() / differences.len().max(1) as f64,
-        skipped: agings[0].total().skipped(),
+    Ok(Distance::between(
         scores,
-    })
+        &wanted,
+        agings[0].total().skipped(),
+    ))
+}
+
+impl Distance {
+    /// Of a workload with these layout scores from one with those.
+    fn between(scores: Vec<f64>, from: &[f64], skipped: u64) -> Distance {
+        let differences: Vec<f64> = scores.iter().zip(from).map(|(a, b)| a - b).collect();
+        let largest_day = (0..differences.len())
+            .max_by(|a, b| differences[*a].abs().total_cmp(&differences[*b].abs()))
+            .unwrap_or(0);
+        Distance {
+            at_end: differences.last().copied().unwrap_or(0.0),
+            largest: differences.get(largest_day).copied().unwrap_or(0.0),
+            largest_day,
+            mean: differences.iter().map(|d| d.abs()).sum::<f64>()
+                / differences.len().max(1) as f64,
+            skipped,
+            scores,
+        }
+    }
+
+    /// What is left of this distance from the truth beside another one.
+    fn less(&self, other: &Distance) -> Distance {
+        Distance::between(self.scores.clone(), &other.scores, self.skipped)
+    }
 }
 
 /// Profiles of the short-lived files in a week of the truth, from its middle: what a trace of a similar server

@@ -92,10 +92,14 @@ fn mean_lost(lives: &[&Lost]) -> Lost {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn attempt(end_difference: f64, missed: Option<f64>, largest_difference: f64) -> Attempt {
+    pub(in super::super) fn attempt(
+        end_difference: f64,
+        missed: Option<f64>,
+        largest_difference: f64,
+    ) -> Attempt {
         Attempt {
             delete_times: "reuse",
             short_lived: "none",
@@ -117,7 +121,7 @@ mod tests {
         }
     }
 
-    fn life(attempts: Vec<Attempt>, lost: f64) -> Life {
+    pub(in super::super) fn life(attempts: Vec<Attempt>, lost: f64) -> Life {
         Life {
             workload: "w".to_owned(),
             days: 1,

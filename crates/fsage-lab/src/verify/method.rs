@@ -1,9 +1,11 @@
 //! The whole of `verify-method`: every way to make a workload from the snapshots of a known one, compared with it.
 
+use super::judged::{Against, Worse, worse_than};
 use super::lives::{attempts_over, losses_over};
 use super::{
     Distance, Loss, Matches, Operations, Truth, compare, observe, remake, week_of_profiles, without,
 };
+
 use crate::aging::sized;
 use crate::clock::{is_drawn, with_clock_of};
 use crate::compare::Workload;
@@ -108,7 +110,8 @@ pub struct BySeed {
     pub mean_distance: f64,
 }
 
-/// What the truth itself loses if only one thing is guessed or unseen.
+/// What the truth itself loses if only one thing is guessed or unseen; after these what they leave unexplained, and the
+/// remade workload, which is the sum of "all of these" and that.
 #[derive(Clone, Debug, Serialize)]
 pub struct Lost {
     /// What is lost.
@@ -171,6 +174,12 @@ pub struct Verdict {
     pub attempts: Vec<Attempt>,
     /// What is lost by one thing alone: of several lives, means over them.
     pub losses: Vec<Lost>,
+    /// Rules of delete times that are shown nearer to the truth than the default one, by lives.
+    pub worse_than: Vec<Worse>,
+    /// Which of two targets has the higher layout score, in the truth and remade; see [`set_against`].
+    ///
+    /// [`set_against`]: super::set_against
+    pub against: Vec<Against>,
     /// Why it says less than it seems to.
     pub doubts: Vec<String>,
 }
@@ -180,6 +189,13 @@ pub const MOST_LIVES: u32 = 1000;
 
 /// A loss of layout score by less is no measure of what is missed.
 pub const LEAST_DECAY: f64 = 0.005;
+
+/// How `fsage generate snapshots` makes a workload if nothing else is asked for: its rule of delete times, and no
+/// short-lived files.
+pub const DEFAULT_WAY: (&str, &str) = ("reuse", "none");
+
+/// What is not lost by all causes together, but by remaking.
+pub const UNEXPLAINED: &str = "not explained by these";
 
 /// Values under which an interval says nothing.
 const LEAST_VALUES: usize = 3;
@@ -244,6 +260,8 @@ pub fn verify_method(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Ver
         seeds: request.seeds,
         attempts: attempts_over(&lives),
         losses: losses_over(&lives),
+        worse_than: worse_than(&lives),
+        against: Vec::new(),
         lives,
     })
 }
@@ -323,6 +341,7 @@ fn verify_life(
     let scores: Vec<f64> = truth.days.iter().map(|day| day.layout().value()).collect();
     let decay = scores.first().copied().unwrap_or(1.0) - scores.last().copied().unwrap_or(1.0);
     let mut attempts = Vec::new();
+    let mut by_default = Vec::new();
     for (name, short_lived) in &ways {
         for rule in DeleteTimes::ALL {
             let mut tries = Vec::new();
@@ -335,10 +354,20 @@ fn verify_life(
                 bar.inc(1);
             }
             let way = (rule.as_str(), *name);
+            if way == DEFAULT_WAY {
+                by_default = tries.iter().map(|(_, distance)| distance.clone()).collect();
+            }
             attempts.push(attempt(way, request.seed, decay, tries));
         }
     }
-    let losses = all_lost(request, (&mut truth, spec), &losses, &mut || bar.inc(1))?;
+    let losses = all_lost(
+        request,
+        (&mut truth, spec),
+        (&losses, &by_default),
+        &mut || {
+            bar.inc(1);
+        },
+    )?;
     drop(bar);
     let matches = truth.operations.match_with(&Operations::default());
     let used = truth.days.iter().filter_map(Measures::utilization);
@@ -377,11 +406,12 @@ fn remade_on(request: &Request<'_>, spec: &TargetSpec, n: u64) -> TargetSpec {
     with_clock_of(spec, behind_truths.wrapping_add(n))
 }
 
-/// What the truth loses by each of these alone, with the seeds that it is tried with.
+/// What the truth loses by each of these alone, with the seeds that it is tried with; then what the last, which is all
+/// of them, leaves of the distance of the workload that is remade by default.
 fn all_lost(
     request: &Request<'_>,
     (truth, spec): (&mut Truth, &TargetSpec),
-    losses: &[(&str, Vec<Loss>)],
+    (losses, by_default): (&[(&str, Vec<Loss>)], &[Distance]),
     done: &mut dyn FnMut(),
 ) -> crate::Result<Vec<Lost>> {
     let mut tries: Vec<Vec<Distance>> = losses.iter().map(|_| Vec::new()).collect();
@@ -396,8 +426,13 @@ fn all_lost(
             }
         }
     }
+    let explained = tries.last().map_or(&[][..], |all| all);
+    let of_both = by_default.iter().zip(explained);
+    tries.push(of_both.map(|(remade, all)| remade.less(all)).collect());
+    tries.push(by_default.to_vec());
     let names = losses.iter().map(|(name, _)| *name);
     Ok(names
+        .chain([UNEXPLAINED, "the remade workload"])
         .zip(tries)
         .map(|(name, tries)| lost(name, &tries))
         .collect())
