@@ -2,6 +2,7 @@
 
 use crate::benching::PhaseRatio;
 use crate::experiment::Verdict;
+use crate::life::{self, Life};
 use crate::report::Over;
 use crate::report::by_value;
 use crate::report::names::short;
@@ -49,6 +50,84 @@ pub struct Level {
     pub placeable_1m: Option<f64>,
     /// What age left; `None` where it was not measured aged and in the control.
     pub left: Option<Left>,
+    /// The same life by life, where there are several.
+    #[serde(skip)]
+    pub(crate) by_life: Vec<(Life, f64)>,
+    /// What of that it keeps beside the emptiest size, which [`by_target`] finds; `None` as for what age left.
+    pub kept: Option<Kept>,
+}
+
+/// Aged / control as a multiple of that of the emptiest size.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Kept {
+    /// The multiple; of lives that both sizes lived the mean of theirs.
+    pub ratio: f64,
+    /// Where the mean of lives lies with a confidence of 0.95, by Student's t; `None` of fewer than three.
+    pub interval: Option<[f64; 2]>,
+    /// Lives that it is the mean of.
+    pub lives: usize,
+}
+
+/// What a size costs beside the emptiest.
+#[derive(Clone, Copy, PartialEq)]
+enum Costs {
+    Little,
+    Much,
+    /// The interval holds the limit between the two.
+    Open,
+}
+
+impl Kept {
+    fn between(level: &Level, emptiest: &Level) -> Option<Kept> {
+        let pairs = life::pairs(level.by_life.clone(), emptiest.by_life.clone());
+        let ratios = pairs.into_iter().map(|(of, than)| of / than);
+        match Over::of(ratios) {
+            Some(over) if over.count > 1 => Some(Kept {
+                ratio: over.mean,
+                interval: over.mean_interval.map(|_| over.ends().into()),
+                lives: over.count,
+            }),
+            _ => Some(Kept {
+                ratio: level.left?.ratio / emptiest.left?.ratio,
+                interval: None,
+                lives: 1,
+            }),
+        }
+    }
+
+    fn costs(&self) -> Costs {
+        let [low, high] = self.interval.unwrap_or([self.ratio; 2]);
+        if low >= LITTLE_LOST {
+            Costs::Little
+        } else if high < LITTLE_LOST {
+            Costs::Much
+        } else {
+            Costs::Open
+        }
+    }
+
+    /// What it has lost, and within which ends.
+    fn lost(&self) -> String {
+        // Just over a tenth is seen to be more.
+        let is_open = self.costs() == Costs::Open;
+        let shown = |share: f64| {
+            if !is_open && (share - (1.0 - LITTLE_LOST)).abs() < 0.005 {
+                format!("{:.2}", share * 100.0)
+            } else {
+                // Not -0.
+                format!("{:.0}", (share * 100.0).round() + 0.0)
+            }
+        };
+        let lost = match 1.0 - self.ratio {
+            little if little < 0.005 => "nothing".to_owned(),
+            lost => format!("{} %", shown(lost)),
+        };
+        let ends = self.interval.map(|[low, high]| {
+            let [low, high] = [1.0 - high, 1.0 - low].map(shown);
+            format!(" ({low} to {high} %, life by life)")
+        });
+        format!("{lost}{}", ends.unwrap_or_default())
+    }
 }
 
 /// The aged file system as a multiple of its control.
@@ -138,6 +217,11 @@ pub fn by_target(phase: Option<&Phase>, levels: impl IntoIterator<Item = Level>)
         fullness.name = name;
         let levels = &mut fullness.levels;
         levels.sort_by(|a, b| a.utilization.total_cmp(&b.utilization));
+        if let Some(emptiest) = levels.iter().find(|level| level.left.is_some()).cloned() {
+            for level in levels {
+                level.kept = Kept::between(level, &emptiest);
+            }
+        }
     }
     all
 }
@@ -175,6 +259,8 @@ pub fn of_verdicts(verdicts: &[Verdict]) -> Vec<Fullness> {
             skipped: verdict.skipped,
             placeable_1m: verdict.placeable_1m,
             left,
+            by_life: Vec::new(),
+            kept: None,
         })
     });
     by_target(phase.as_ref(), levels)
@@ -191,6 +277,14 @@ impl Level {
     pub(crate) fn size(&self) -> Option<String> {
         let mut options = TargetSpec::parse(&self.target).ok()?.options.into_iter();
         options.find_map(|(key, value)| value.filter(|_| key == "size"))
+    }
+
+    fn costs(&self) -> Option<Costs> {
+        self.kept.map(|kept| kept.costs())
+    }
+
+    fn lost(&self) -> String {
+        self.kept.map_or_else(String::new, |kept| kept.lost())
     }
 
     /// Whether an extent of 1 MiB fits, as far as that is known.
@@ -222,9 +316,20 @@ pub fn recommendation(all: &[Fullness]) -> Option<String> {
         }));
         match fullness.limit() {
             Some(level) if level != fullest => {
+                let full = percent(level.utilization);
+                let open = fullness.open();
+                let open = open.map(|next| {
+                    let too_full = fullness.too_full();
+                    let too_full = too_full.map(|level| percent(level.utilization));
+                    format!(
+                        " ({} is open{})",
+                        percent(next.utilization),
+                        too_full.map_or_else(String::new, |full| format!(", {full} too full"))
+                    )
+                });
                 limited.push(format!(
-                    "{name} at {} full or less",
-                    percent(level.utilization)
+                    "{name} at {full} full or less{}",
+                    open.unwrap_or_default()
                 ));
             }
             Some(level) => {
@@ -261,25 +366,37 @@ pub fn recommendation(all: &[Fullness]) -> Option<String> {
     } else {
         let anyway = list(&anyway);
         format!(
-            "In short: most of what age costs is not for lack of room: {anyway}. Beside that, {parts}.{large}"
+            "In short: most of what age costs is not for lack of room: {anyway}. As for room, {parts}.{large}"
         )
     })
 }
 
-/// That limits of one life have no interval, and what that means, or, where lives can be drawn, what gives them one;
-/// none of more lives.
-pub fn of_one_life(all: &[Fullness], is_drawn: bool) -> Option<String> {
+/// What lives say of the limits: that one or two give them no interval, and what that means, or, where lives can be
+/// drawn, what gives them one; and that more of them may decide what is open.
+pub fn of_lives(all: &[Fullness], is_drawn: bool) -> Option<String> {
     let lives = all
         .iter()
         .flat_map(|of| &of.levels)
         .filter_map(|level| Some(level.left?.lives));
-    let text = if is_drawn {
-        "These limits are of one life. How far they hold for others, other lives say: of a preset, `--preset NAME \
-         --seeds 5` gives speeds and layout scores their 95 % intervals over five."
-    } else {
-        "These limits are of one life: in another a loss near a tenth may fall on the other side of it."
+    let few = match lives.max()? {
+        1 => "one life",
+        2 => "two lives, by their mean",
+        _ => {
+            let is_open = is_drawn && all.iter().any(|of| of.open().is_some());
+            return is_open
+                .then(|| "What is open, more lives may decide: a larger `--seeds`.".to_owned());
+        }
     };
-    (lives.max()? == 1).then(|| text.to_owned())
+    Some(if is_drawn {
+        format!(
+            "These limits are of {few}. How far they hold for others, other lives say: of a preset, `--preset NAME \
+             --seeds 5` gives speeds and layout scores their 95 % intervals over five."
+        )
+    } else {
+        format!(
+            "These limits are of {few}: in another a loss near a tenth may fall on the other side of it."
+        )
+    })
 }
 
 impl Fullness {
@@ -298,7 +415,17 @@ impl Fullness {
         let [_, .., fullest] = known[..] else {
             return None;
         };
-        let (mut limits, left) = (vec![self.by_use(&known)], self.beside_fresh(&known)?);
+        let (use_limit, left) = (self.by_use(&known), self.beside_fresh(&known)?);
+        let brackets = if use_limit.contains(" (") || left.contains('(') {
+            let lives = known.iter().map(|(_, left)| left.lives).max();
+            format!(
+                "; in brackets {}",
+                by_value::interval_over(lives.unwrap_or(1))
+            )
+        } else {
+            String::new()
+        };
+        let mut limits = vec![use_limit];
         limits.extend(self.by_room().as_deref().map(by_value::sentence_case));
         let skipped = match fullest.0.skipped {
             0 => String::new(),
@@ -308,7 +435,7 @@ impl Fullness {
             ),
         };
         Some(format!(
-            "{}: {}. {left}.{skipped}",
+            "{}: {}. {left}{brackets}.{skipped}",
             self.name,
             limits.join(". ")
         ))
@@ -326,22 +453,13 @@ impl Fullness {
                 self.fine(fine)
             )
         };
-        let text = match (fine.last(), worst) {
+        Some(match (fine.last(), worst) {
             (Some((level, _)), None) => up_to(level),
             (Some((level, _)), Some(worst)) => format!("{}; {}", up_to(level), self.at(worst)),
             (None, Some(worst)) if worst.0 == known[0].0 => format!("Already {}", self.at(worst)),
             (None, Some(worst)) => format!("Already {}; {}", self.at(&known[0]), self.at(worst)),
             (None, None) => return None,
-        };
-        let lives = known.iter().map(|(_, left)| left.lives).max();
-        let brackets = match lives {
-            _ if !text.contains('(') => String::new(),
-            lives => format!(
-                "; in brackets {}",
-                by_value::interval_over(lives.unwrap_or(1))
-            ),
-        };
-        Some(format!("{text}{brackets}"))
+        })
     }
 
     /// What was measured of it.
@@ -378,6 +496,19 @@ impl Fullness {
         (known.len() > 1).then(|| known[last].0)
     }
 
+    /// The first fuller size, where its interval leaves open whether it is one too many.
+    fn open(&self) -> Option<&Level> {
+        let known = self.known();
+        let (level, _) = *known.get(alike(&known))?;
+        (level.skipped == 0 && level.costs() == Some(Costs::Open)).then_some(level)
+    }
+
+    /// The first size that is sure to cost much beside the emptiest, or had no room for everything.
+    fn too_full(&self) -> Option<&Level> {
+        let mut levels = self.levels.iter();
+        levels.find(|level| level.skipped > 0 || level.costs() == Some(Costs::Much))
+    }
+
     /// The fullest size before the first that has no room for an extent of 1 MiB.
     fn limit_of_large(&self) -> Option<&Level> {
         let without = self.levels.iter().position(|level| !level.has_room())?;
@@ -388,7 +519,6 @@ impl Fullness {
     fn by_use(&self, known: &[(&Level, Left)]) -> String {
         let full = |level: &Level| percent(level.utilization);
         let (first, fullest) = (&known[0], &known[known.len() - 1]);
-        let lost = |left: &Left| 1.0 - left.ratio / first.1.ratio;
         let what = self.what();
         match alike(known) {
             0 => format!(
@@ -396,37 +526,44 @@ impl Fullness {
                 full(first.0)
             ),
             all if all == known.len() => {
-                let lost = match lost(&fullest.1) {
-                    little if little < 0.005 => "nothing".to_owned(),
-                    lost => percent(lost),
-                };
-                let (from, to) = (full(first.0), full(fullest.0));
+                let (from, to, lost) = (full(first.0), full(fullest.0), fullest.0.lost());
                 format!(
                     "{what} sets no limit up to {to}, the fullest tried: it loses {lost} beside {from}"
                 )
             }
             some => {
-                let ((best, before), (next, left)) = (&known[some - 1], &known[some]);
-                let (best, next) = (full(best), full(next));
-                if left.ratio >= LITTLE_LOST * first.1.ratio {
-                    return format!(
-                        "room for all of the workload limits it to {best}: {next}, tried next, has too little"
-                    );
-                }
-                // Just over a tenth is seen to be more.
-                let cost = match lost(left) {
-                    just if just < 0.105 => format!("{:.2} %", just * 100.0),
-                    cost => percent(cost),
-                };
+                let ((before, _), (tried, _)) = (known[some - 1], known[some]);
+                let (from, best, next) = (full(first.0), full(before), full(tried));
+                let cost = tried.lost();
                 // Where the step is small, so is what tells one from the other.
-                let and = match lost(before) {
-                    little if little < 0.01 => String::new(),
-                    lost => format!(", and {best} {}", percent(lost)),
+                let and = match before.kept {
+                    Some(kept) if kept.ratio < 0.99 => format!(", and {best} {}", kept.lost()),
+                    _ => String::new(),
                 };
-                format!(
-                    "{what} limits it to {best}: {next}, tried next, costs {cost} beside {}, more than a tenth{and}",
-                    full(first.0)
-                )
+                match tried.costs() {
+                    Some(Costs::Much) => format!(
+                        "{what} limits it to {best}: {next}, tried next, costs {cost} beside {from}, more than a \
+                         tenth{and}"
+                    ),
+                    Some(Costs::Open) if tried.skipped == 0 => format!(
+                        "whether {what} limits it to {best} is open: {next}, tried next, costs {cost} beside {from}, \
+                         perhaps more than a tenth{and}{}",
+                        self.too_full().map_or_else(String::new, |level| {
+                            let full = full(level);
+                            match level.costs() {
+                                Some(Costs::Much) => {
+                                    format!("; {full} costs {}, more than a tenth", level.lost())
+                                }
+                                _ => {
+                                    format!("; {full} has too little room for all of the workload")
+                                }
+                            }
+                        })
+                    ),
+                    _ => format!(
+                        "room for all of the workload limits it to {best}: {next}, tried next, has too little"
+                    ),
+                }
             }
         }
     }
@@ -493,14 +630,10 @@ impl Fullness {
     }
 }
 
-/// How many sizes, from the emptiest on, lose little beside it and had room for everything.
+/// How many sizes, from the emptiest on, are sure to lose little beside it and had room for everything.
 fn alike(known: &[(&Level, Left)]) -> usize {
-    let Some((_, first)) = known.first() else {
-        return 0;
-    };
-    let is_alike = |(level, left): &&(&Level, Left)| {
-        level.skipped == 0 && left.ratio >= LITTLE_LOST * first.ratio
-    };
+    let is_alike =
+        |(level, _): &&(&Level, Left)| level.skipped == 0 && level.costs() == Some(Costs::Little);
     known.iter().take_while(is_alike).count()
 }
 
@@ -560,260 +693,4 @@ pub fn print(out: &mut impl Write, all: &[Fullness]) -> io::Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn level(size: u64, utilization: f64, skipped: u64, left: Option<(f64, Says)>) -> Level {
-        Level {
-            target: format!("ext4:size={size}M"),
-            utilization,
-            skipped,
-            placeable_1m: Some(if utilization < 0.9 { 7.0 } else { 0.3 }),
-            left: left.map(|(ratio, says)| Left {
-                ratio,
-                interval: [ratio - 0.05, ratio + 0.05],
-                says,
-                lives: 1,
-            }),
-        }
-    }
-
-    fn sentence(levels: Vec<Level>) -> Option<String> {
-        let phase = ("hot-files".to_owned(), "read".to_owned());
-        let all = by_target(Some(&phase), levels);
-        all.first().and_then(Fullness::sentence)
-    }
-
-    #[test]
-    fn the_sentence_says_up_to_where_nothing_is_lost_and_what_is_lost_then() {
-        let fine = |size, full| level(size, full, 0, Some((1.0, Says::Same)));
-        let slower = |size, full, ratio| level(size, full, 0, Some((ratio, Says::Slower)));
-        let unclear = |size, full| level(size, full, 0, Some((0.97, Says::Inconclusive)));
-        let said = |levels| sentence(levels).expect("a sentence");
-        assert_eq!(
-            said(vec![
-                slower(100, 0.95, 0.61),
-                fine(160, 0.60),
-                fine(120, 0.80)
-            ]),
-            "ext4: hot-files read limits it to 80 %: 95 %, tried next, costs 39 % beside 60 %, more than a tenth. Room \
-             for large files limits it to 80 %: no extent of 1 MiB fits at 95 %, tried next (7 at 80 %). Up to 80 % \
-             full hot-files read runs at fresh speed; at 95 % hot-files read runs at 61 % of fresh speed (56 to 66); \
-             in brackets the 99 % interval of the repetitions of the benchmark."
-        );
-        assert_eq!(
-            said(vec![fine(160, 0.60), fine(120, 0.92)]),
-            "ext4: hot-files read sets no limit up to 92 %, the fullest tried: it loses nothing beside 60 %. Room for \
-             large files limits it to 60 %: no extent of 1 MiB fits at 92 %, tried next (7 at 60 %). Up to 92 % full \
-             hot-files read runs at fresh speed."
-        );
-        assert!(
-            said(vec![
-                slower(160, 0.60, 1.0),
-                slower(120, 0.92, 0.91),
-                slower(100, 0.97, 0.89)
-            ])
-            .starts_with(
-                "ext4: hot-files read limits it to 92 %: 97 %, tried next, costs 11 % beside 60 %, more than a tenth, \
-                 and 92 % 9 %. Room for large files limits it to 60 %: no extent of 1 MiB fits at 92 %, tried next (7 \
-                 at 60 %). "
-            )
-        );
-        assert_eq!(
-            said(vec![fine(160, 0.60), unclear(120, 0.80)]),
-            "ext4: hot-files read sets no limit up to 80 %, the fullest tried: it loses 3 % beside 60 %. Room for \
-             large files sets no limit up to 80 %, which has room for 7 extents of 1 MiB. Up to 80 % full no loss \
-             of hot-files read is certain."
-        );
-        let little = said(vec![slower(160, 0.60, 0.20), slower(100, 0.95, 0.19)]);
-        assert!(
-            little.starts_with(
-                "ext4: hot-files read sets no limit up to 95 %, the fullest tried: it loses 5 % beside 60 %. Room "
-            ) && little.ends_with(
-                " Already at 60 % hot-files read runs at 20 % of fresh speed (15 to 25); at 95 % hot-files read runs \
-                 at 19 % of fresh speed (14 to 24); in brackets the 99 % interval of the repetitions of the benchmark."
-            ),
-            "{little}"
-        );
-        let first = level(160, 0.60, 3, Some((0.90, Says::Slower)));
-        assert!(
-            said(vec![first, slower(100, 0.95, 0.61)])
-                .starts_with("ext4: no room for all of the workload at 60 % already. ")
-        );
-        let full = level(90, 1.0, 12, Some((0.5, Says::Slower)));
-        assert!(
-            said(vec![fine(160, 0.60), full]).ends_with(" At 100 % 12 operations were skipped.")
-        );
-        let skips = level(90, 0.85, 12, Some((1.0, Says::Same)));
-        assert!(said(vec![fine(160, 0.60), skips]).starts_with(
-            "ext4: room for all of the workload limits it to 60 %: 85 %, tried next, has too little. "
-        ));
-        assert_eq!(sentence(vec![fine(160, 0.60)]), None);
-        assert_eq!(
-            sentence(vec![fine(160, 0.60), level(90, 0.9, 0, None)]),
-            None
-        );
-    }
-
-    /// A checkout whose files are out of order is slow on a disk however much room there is.
-    #[test]
-    fn what_age_costs_with_room_is_not_laid_to_fullness() {
-        let phase = ("hot-files".to_owned(), "read".to_owned());
-        let slower = |size, full, ratio| level(size, full, 0, Some((ratio, Says::Slower)));
-        let said = |levels: Vec<Level>| recommendation(&by_target(Some(&phase), levels));
-        assert_eq!(
-            said(vec![slower(160, 0.60, 0.09), slower(100, 0.85, 0.06)]).as_deref(),
-            Some(
-                "In short: most of what age costs is not for lack of room: ext4 has 9 % of fresh speed at 60 % full. \
-                 Beside that, keep ext4 at 60 % full or less."
-            )
-        );
-        // What being fuller adds is more, or what the emptiest has lost is little.
-        let adds = said(vec![slower(160, 0.60, 0.75), slower(100, 0.85, 0.30)]);
-        let little = said(vec![slower(160, 0.60, 0.85), slower(100, 0.85, 0.80)]);
-        for text in [adds, little] {
-            let text = text.expect("two sizes");
-            assert!(!text.contains("most of what age costs"), "{text}");
-        }
-    }
-
-    #[test]
-    fn the_recommendation_names_a_limit_for_each_target() {
-        let phase = ("hot-files".to_owned(), "read".to_owned());
-        let of = |target: &str, levels: Vec<Level>| -> Vec<Level> {
-            let named = levels.into_iter().map(|level| Level {
-                target: level.target.replace("ext4", target),
-                ..level
-            });
-            named.collect()
-        };
-        let same = |size, full, skipped| level(size, full, skipped, Some((1.0, Says::Same)));
-        let slower = |size, full| level(size, full, 0, Some((0.6, Says::Slower)));
-        let ext4 = || {
-            of(
-                "ext4",
-                vec![same(160, 0.60, 0), same(120, 0.81, 0), slower(100, 0.95)],
-            )
-        };
-        let said = |xfs: Vec<Level>| {
-            recommendation(&by_target(Some(&phase), [ext4(), of("xfs", xfs)].concat()))
-        };
-        assert_eq!(
-            said(vec![
-                same(160, 0.60, 0),
-                same(120, 0.85, 0),
-                same(100, 0.97, 5)
-            ])
-            .as_deref(),
-            Some("In short: keep ext4 at 81 % full or less and xfs at 85 % full or less.")
-        );
-        // Above nine tenths a level has no room for large extents.
-        assert_eq!(
-            said(vec![same(160, 0.60, 0), same(120, 0.92, 0)]).as_deref(),
-            Some(
-                "In short: keep ext4 at 81 % full or less; xfs may be 92 % full, the fullest tried. For files that \
-                 need a MiB or more in one piece: xfs at 60 % (room for 7) or less."
-            )
-        );
-        assert_eq!(
-            said(vec![same(160, 0.60, 0), same(120, 0.85, 0)]).as_deref(),
-            Some(
-                "In short: keep ext4 at 81 % full or less; xfs may be 85 % full, the fullest tried."
-            )
-        );
-        assert_eq!(
-            said(vec![same(160, 0.60, 3), same(120, 0.92, 4)]).as_deref(),
-            Some(
-                "In short: keep ext4 at 81 % full or less; xfs is too full at 60 % already, the emptiest tried."
-            )
-        );
-        // What was measured in one size alone has no limit.
-        assert_eq!(
-            said(vec![same(160, 0.60, 0), level(120, 0.92, 0, None)]).as_deref(),
-            Some("In short: keep ext4 at 81 % full or less.")
-        );
-        assert_eq!(recommendation(&[]), None);
-    }
-
-    #[test]
-    fn targets_go_by_their_short_names() {
-        let levels = [(160, 0.6), (100, 0.8)].map(|(size, full)| Level {
-            target: format!("ext4:bsize=4K,size={size}M"),
-            ..level(size, full, 0, Some((1.0, Says::Same)))
-        });
-        let all = by_target(None, levels);
-        assert_eq!(
-            (all[0].target.as_str(), all[0].name.as_str()),
-            ("ext4:bsize=4K", "ext4")
-        );
-        assert!(
-            all[0]
-                .sentence()
-                .is_some_and(|text| text.starts_with("ext4: "))
-        );
-    }
-
-    #[test]
-    fn limits_of_one_life_say_how_to_get_intervals() {
-        let said = |lives, is_drawn| {
-            let levels = [(160, 0.6), (100, 0.8)].map(|(size, full)| {
-                let mut level = level(size, full, 0, Some((1.0, Says::Same)));
-                level.left = level.left.map(|left| Left { lives, ..left });
-                level
-            });
-            of_one_life(&by_target(None, levels), is_drawn)
-        };
-        assert!(said(1, true).is_some_and(|text| text.contains("--seeds 5")));
-        assert_eq!(said(5, true), None);
-        // Another seed is no other history.
-        assert!(said(1, false).is_some_and(|text| !text.contains("--seeds")));
-        assert_eq!(said(5, false), None);
-    }
-
-    #[test]
-    fn of_several_lives_it_says_what_the_brackets_are() {
-        let levels = |lives: usize| {
-            let at = |size: u64, ratios: [f64; 3]| {
-                let over = Over::of(ratios.into_iter().take(lives)).expect("lives");
-                let left = Some(Left::of_layouts(over));
-                Level {
-                    left,
-                    ..level(size, 160.0 / (size as f64) * 0.6, 0, None)
-                }
-            };
-            vec![at(160, [0.99, 0.9, 0.95]), at(100, [0.5, 0.52, 0.54])]
-        };
-        let sentence = |lives| {
-            by_target(None, levels(lives))[0]
-                .sentence()
-                .expect("a sentence")
-        };
-        // Student's t of 2 degrees of freedom is 4.303; the deviations are 0.045 and 0.02.
-        assert_eq!(
-            sentence(3),
-            "ext4: layout score limits it to 60 %: 96 %, tried next, costs 45 % beside 60 %, more than a tenth. Room \
-             for large files limits it to 60 %: no extent of 1 MiB fits at 96 %, tried next (7 at 60 %). Up to 60 % \
-             full no loss of layout score is certain; at 96 % the layout score is 52 % of that of a fresh copy (47 to \
-             57); in brackets Student's 95 % interval of the mean over 3 lives."
-        );
-        assert!(
-            sentence(2).ends_with("(50 to 52); in brackets the range of two lives."),
-            "{}",
-            sentence(2)
-        );
-    }
-
-    #[test]
-    fn reading_aged_files_is_what_counts() {
-        let is = |suite: &str, phase: &str| Some((suite.to_owned(), phase.to_owned()));
-        let all = [
-            ("sequential", "create"),
-            ("sequential", "read"),
-            ("hot-files", "read"),
-        ];
-        assert_eq!(phase(&all), is("hot-files", "read"));
-        assert_eq!(phase(&all[..2]), is("sequential", "read"));
-        assert_eq!(phase(&all[..1]), is("sequential", "create"));
-        assert_eq!(phase(&[]), None);
-    }
-}
+mod tests;

@@ -121,7 +121,7 @@ pub struct Fastest {
 }
 
 /// The throughput of the aged file system as a multiple of that of its control.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Ratio {
     /// Of medians, then over the sizes of files; the mean over lives.
     pub mean: f64,
@@ -133,6 +133,8 @@ pub struct Ratio {
     pub is_single: bool,
     /// Lives that it is the mean of.
     pub lives: usize,
+    /// The ratio in each of them; where a life was repeated, of each repetition.
+    pub by_life: Vec<(life::Life, f64)>,
     /// What the aged file system has, in the unit of the phase: over sizes of files the geometric mean, the mean over
     /// lives.
     pub aged: f64,
@@ -207,6 +209,10 @@ fn ratio(lives: &[OfLife], phase: &str) -> Option<Ratio> {
         says,
         is_single: matches!(&ratios[..], [(_, only)] if only.count == 1),
         lives,
+        by_life: ratios
+            .into_iter()
+            .map(|(life, of)| (life, of.median))
+            .collect(),
         aged: aged.mean,
     })
 }
@@ -665,7 +671,7 @@ mod tests {
             });
         let compared = compared(&group(rows.collect()));
         assert_eq!(compared.len(), 1);
-        compared[0].ratios[0].1
+        compared[0].ratios[0].1.clone()
     }
 
     #[test]

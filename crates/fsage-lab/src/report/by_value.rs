@@ -9,6 +9,9 @@ use fsage_report::{Axis, Chart, Exhibit, Finding, Lines, Section, Tone};
 use std::collections::HashSet;
 use std::path::Path;
 
+/// Ratios lie close together where the least is no less than this part of the largest.
+const CLOSE: f64 = 0.6;
+
 /// What numbers do that an experiment varies.
 #[derive(Default)]
 pub struct ByValue {
@@ -186,23 +189,28 @@ fn of_metric(
         ),
         format!("{what}{bands}{}", skipped(of)),
         sweep.axis(),
-        Axis {
-            label: if is_ratio {
-                "aged / control".to_owned()
-            } else {
-                of.metric.name()
-            },
-            from_zero: is_ratio && !are_near_1(of),
-            ..Axis::default()
+        if is_ratio {
+            let points = of.curves.iter().flat_map(|curve| &curve.points);
+            axis_of_ratios(points.map(|at| at.over.mean))
+        } else {
+            Axis {
+                label: of.metric.name(),
+                ..Axis::default()
+            }
         },
         series.collect(),
     )
 }
 
-/// Whether all values are so near to 1 that an axis from 0 would show one line.
-fn are_near_1(of: &OfMetric) -> bool {
-    let mut points = of.curves.iter().flat_map(|curve| &curve.points);
-    points.all(|at| (0.75..=1.25).contains(&at.over.mean))
+/// An axis of ratios: from 0, where they do not lie so close together that this would show one line.
+pub fn axis_of_ratios(ratios: impl Iterator<Item = f64>) -> Axis {
+    let ends = |(low, high): (f64, f64), ratio: f64| (low.min(ratio), high.max(ratio));
+    let (low, high) = ratios.fold((f64::INFINITY, 0.0), ends);
+    Axis {
+        label: "aged / control".to_owned(),
+        from_zero: low < CLOSE * high,
+        ..Axis::default()
+    }
 }
 
 /// Which points are of file systems that hold other files than the workload's, because operations were skipped.
@@ -316,5 +324,14 @@ mod tests {
                 .svg()
                 .is_some_and(|svg| !svg.contains("class=\"band\""))
         );
+    }
+
+    #[test]
+    fn an_axis_of_ratios_begins_at_0_where_they_lie_far_apart() {
+        let begins_at_0 = |ratios: &[f64]| axis_of_ratios(ratios.iter().copied()).from_zero;
+        assert!(!begins_at_0(&[0.76, 1.0, 1.24]));
+        assert!(!begins_at_0(&[0.20, 0.21, 0.18]));
+        assert!(begins_at_0(&[0.55, 0.20]));
+        assert!(begins_at_0(&[0.7, 1.24]));
     }
 }

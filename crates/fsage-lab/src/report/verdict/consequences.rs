@@ -93,7 +93,7 @@ pub fn fullness(all: &[Fullness], is_drawn: bool) -> Vec<Finding> {
     let sentences = fullness::recommendation(all)
         .into_iter()
         .chain(all.iter().filter_map(Fullness::sentence))
-        .chain(fullness::of_one_life(all, is_drawn));
+        .chain(fullness::of_lives(all, is_drawn));
     let findings = sentences.map(|text| finding(text, Tone::Neutral, "fullness"));
     findings.collect()
 }
@@ -672,6 +672,7 @@ mod tests {
                 says: Says::Slower,
                 is_single: false,
                 lives,
+                by_life: Vec::new(),
                 aged,
             };
             (name.to_owned(), ratio)

@@ -214,6 +214,7 @@ mod tests {
             says: Says::Slower,
             is_single: false,
             lives: 1,
+            by_life: Vec::new(),
             aged: 50.0,
         };
         let compared = Compared {
