@@ -265,9 +265,8 @@ fn what_a_fuller_size_costs_is_told_life_by_life() {
         let (sentence, short) = said(vec![emptiest(), lived(120, 0.80, &kept)]);
         assert!(
             sentence.starts_with(&format!(
-                "ext4: whether hot-files read limits it to 60 % is open: 80 %, tried next, costs {} beside 60 %, \
-                 perhaps more than a tenth. ",
-                cost
+                "ext4: whether hot-files read limits it to 60 % is open: 80 %, tried next, costs {cost} beside 60 %, \
+                 perhaps more than a tenth. "
             )),
             "{sentence}"
         );
