@@ -1,3 +1,5 @@
+//! Sentences on sizes that are made up; what they have to say is written down by hand.
+
 use super::*;
 
 fn level(size: u64, utilization: f64, skipped: u64, left: Option<(f64, Says)>) -> Level {
