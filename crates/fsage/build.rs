@@ -1,5 +1,5 @@
-//! What `fsage --version` says: in an optimized build from a clone, the commit too, and whether its sources were
-//! changed. A debug build says none, so that a commit compiles nothing anew.
+//! What `fsage --version` and results say: in an optimized build from a clone, the commit too, and whether its sources
+//! were changed. A debug build says none, so that a commit compiles nothing anew.
 
 use std::process::Command;
 
@@ -8,6 +8,10 @@ fn main() {
     let is_debug = std::env::var("PROFILE").is_ok_and(|profile| profile == "debug");
     println!("cargo::rerun-if-changed=build.rs");
     let commit = if is_debug { None } else { commit() };
+    println!(
+        "cargo::rustc-env=FSAGE_COMMIT={}",
+        commit.as_deref().unwrap_or_default()
+    );
     let version = commit.map_or(version.clone(), |commit| format!("{version} ({commit})"));
     println!("cargo::rustc-env=FSAGE_VERSION={version}");
 }

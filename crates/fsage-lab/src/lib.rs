@@ -45,6 +45,7 @@
 pub mod after;
 pub mod aging;
 pub mod benching;
+pub mod build;
 pub mod cffs_image;
 pub mod check;
 mod clock;

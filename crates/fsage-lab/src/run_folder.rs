@@ -13,6 +13,7 @@
 //! Of simulated targets nothing in it depends on the clock, the machine or the number of threads: the same command on
 //! the same workload gives the same bytes.
 
+use crate::build::Build;
 use crate::error::{Context, bail};
 use crate::experiment::manifest as experiment;
 use crate::workload::is_there;
@@ -33,8 +34,12 @@ const MANIFEST: &str = "run.json";
 /// What was run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// Version of fsage that made the run.
-    pub fsage: String,
+    /// Who made the run.
+    #[serde(flatten)]
+    pub build: Build,
+    /// Who began it, where another build than that goes on with real file systems from where they stood.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun_by: Option<Build>,
     /// Version of this form.
     pub schema_version: u32,
     /// How far it came. Older runs, which say nothing, are complete.
@@ -356,7 +361,7 @@ pub struct Run {
     /// The run that this one replaces. That of a process that was killed is locked by nobody.
     replaced: Option<PathBuf>,
     stays: bool,
-    resumed: bool,
+    begun_by: Option<Build>,
 }
 
 /// What stands under the name of a run that begins.
@@ -534,7 +539,7 @@ impl Run {
         let replaced = aside.symlink_metadata().is_ok() && own(aside).is_ok();
         let mut run = Run::new(to, lock, replaced.then(|| aside.to_owned()));
         run.stays = true;
-        run.resumed = true;
+        run.begun_by = Some(begun.build);
         Ok(run)
     }
 
@@ -544,13 +549,18 @@ impl Run {
             lock,
             replaced,
             stays: false,
-            resumed: false,
+            begun_by: None,
         }
     }
 
     /// Whether it goes on with an interrupted run.
     pub fn is_resumed(&self) -> bool {
-        self.resumed
+        self.begun_by.is_some()
+    }
+
+    /// Who began the run that it goes on with.
+    pub fn begun_by(&self) -> Option<&Build> {
+        self.begun_by.as_ref()
     }
 
     /// From now on an early end leaves the run as it is, so that it can be resumed.

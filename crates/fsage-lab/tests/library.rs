@@ -127,6 +127,115 @@ fn no_other_source_knows_the_metric_of_the_example() {
     assert_eq!(others, ["fsage-metrics/src/lib.rs"]);
 }
 
+/// Keeps what is remarked.
+#[derive(Clone, Default)]
+struct Notes(std::sync::Arc<std::sync::Mutex<Vec<String>>>);
+
+impl Watch for Notes {
+    fn begin(&self, _: &str, _: Option<u64>, _: Unit) -> Box<dyn Progress> {
+        Box::new(self.clone())
+    }
+
+    fn warn(&self, _: &str) {}
+
+    fn note(&self, text: &str) {
+        self.0.lock().expect("no panic").push(text.to_owned());
+    }
+}
+
+impl Progress for Notes {
+    fn set_position(&self, _: u64) {}
+
+    fn inc(&self, _: u64) {}
+
+    fn note(&self, text: &str) {
+        Watch::note(self, text);
+    }
+}
+
+/// Results say the commit that the program handed over. Cells of another commit are made again, and those of one that
+/// does not say are not.
+#[test]
+fn a_cell_that_another_commit_made_is_made_again() {
+    use fsage_lab::experiment::{self, Options, Plan, Status};
+    use serde_json::{Value, json};
+
+    const THIS: &str = "0123456789ab";
+    const OTHER: &str = "fedcba987654-dirty";
+    fsage_lab::build::set_commit(THIS);
+    let folder = tempfile::tempdir().expect("a folder");
+    let exp = folder.path().join("e");
+    let text =
+        "targets = ['ffs:preset=g502', 'lfs']\n[[workload]]\npreset = 'home-1996'\ndays = 1\n";
+    let plan = Plan::parse("e.toml", "e", text).expect("a plan");
+    let run = |notes: &dyn Watch| {
+        let ran = experiment::run(&plan, &exp, &Options::default(), notes).expect("cells");
+        assert!(ran.is_over() && ran.failed.is_none());
+        ran.skipped
+    };
+    let read = |name: &str| -> Value {
+        let text = std::fs::read(exp.join(name)).expect("a file of JSON");
+        serde_json::from_slice(&text).expect("JSON")
+    };
+    let marks = || {
+        let cells = std::fs::read_dir(exp.join("cells")).expect("cells");
+        let names = cells.map(|cell| cell.expect("an entry").path());
+        names.filter(|name| name.extension().is_some_and(|e| e == "json"))
+    };
+    let change = |commit: Option<&str>| {
+        for mark in marks() {
+            let name = mark
+                .strip_prefix(&exp)
+                .expect("inside")
+                .to_str()
+                .expect("a name");
+            let mut cell = read(name);
+            let made_of = cell["made_of"].as_object_mut().expect("what it is made of");
+            made_of.remove("commit");
+            made_of.extend(commit.map(|commit| ("commit".to_owned(), commit.into())));
+            std::fs::write(&mark, cell.to_string()).expect("a file");
+        }
+    };
+    assert_eq!(run(&Unwatched), 0);
+    assert_eq!(read("experiment.json")["commit"], THIS);
+    for mark in marks() {
+        let run = mark.with_extension("");
+        let name = run
+            .strip_prefix(&exp)
+            .expect("inside")
+            .to_str()
+            .expect("a name");
+        assert_eq!(read(&format!("{name}/run.json"))["commit"], THIS);
+        assert_eq!(read(&format!("{name}.json"))["made_of"]["commit"], THIS);
+    }
+    assert_eq!(run(&Unwatched), 2);
+
+    change(Some(OTHER));
+    let standing = experiment::standing(&plan, &exp, &Options::default()).expect("cells");
+    let status = serde_json::to_value(Status::of(&exp, &standing)).expect("JSON");
+    let why = format!(
+        "it was made by fsage {} ({OTHER})",
+        env!("CARGO_PKG_VERSION")
+    );
+    let of = [
+        &status["complete"],
+        &status["begun"],
+        &status["again"],
+        &status["why_again"],
+    ];
+    assert_eq!(of, [&json!(0), &json!(0), &json!(2), &json!(why)]);
+    let notes = Notes::default();
+    assert_eq!(run(&notes), 0);
+    let notes = notes.0.lock().expect("no panic");
+    let again = notes
+        .iter()
+        .filter(|note| note.ends_with(&format!(": run again: {why}")));
+    assert_eq!(again.count(), 2, "{notes:?}");
+
+    change(None);
+    assert_eq!(run(&Unwatched), 2);
+}
+
 /// Sees warnings, and between the first operations of an aging and the next writes into the tree: 50 bytes behind the
 /// end of the first file, and a file of its own.
 struct Meddler {

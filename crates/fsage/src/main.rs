@@ -18,6 +18,8 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     fsage_data::hide_decoder_panics();
+    // Empty where it is not known.
+    fsage_lab::build::set_commit(env!("FSAGE_COMMIT"));
     ui::catch_interrupts();
     match exit::parsed::<commands::Cli>() {
         Ok(cli) => exit::code(commands::run(&cli)),

@@ -22,6 +22,7 @@ pub(crate) use sizes::{bytes_of, can_be_made, in_units, of_capacity};
 pub(crate) use sizes::{has_small_blocks, small_blocks};
 pub(crate) use snapshots::taken as snapshots_taken;
 
+use crate::build::Build;
 use crate::days::{self, DayRow};
 use crate::error::{self, Context, bail};
 use crate::images;
@@ -256,7 +257,7 @@ pub fn age(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Vec<Aged>> {
     }
     let any_real = lanes.iter().any(|lane| lane.is_real);
     if any_real {
-        begin_real(workload, &mut run, &mut lanes, &agings, ui)?;
+        manifest.begun_by = begin_real(workload, &mut run, &mut lanes, &agings, ui)?;
     }
     let mut counted = Counted::new(&mut *source);
     let what = (workload, "aging");
@@ -313,13 +314,14 @@ pub fn age(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Vec<Aged>> {
 }
 
 /// Gives the images of real targets their names: what is done to a real file system from here on is done.
+/// Gives who began it, where another build goes on with it.
 fn begin_real(
     workload: &Path,
     run: &mut Run,
     lanes: &mut [Lane<'_>],
     agings: &[Aging],
     ui: &dyn Watch,
-) -> crate::Result<()> {
+) -> crate::Result<Option<Build>> {
     let (peak_bytes, events) = peak_bytes(workload, ui)?;
     if events == 0 {
         bail!("{}: an empty workload", workload.display());
@@ -333,7 +335,7 @@ fn begin_real(
     for (lane, aging) in lanes.iter().zip(agings).filter(|(lane, _)| lane.is_real) {
         warn_of_small_target(lane.spec, aging, peak_bytes, ui);
     }
-    Ok(())
+    Ok(begun_by_another(run, ui))
 }
 
 /// Ends a target, and says what the manifest has of it.
@@ -378,6 +380,17 @@ fn writing_failed(error: &crate::Error) -> bool {
     io.is_some_and(|error| error.kind() != ErrorKind::Interrupted)
 }
 
+/// Who began a run on real file systems that this build goes on with, if that was another one.
+fn begun_by_another(run: &Run, ui: &dyn Watch) -> Option<Build> {
+    let this = Build::this();
+    let begun_by = run.begun_by().filter(|begun| begun.differs_from(&this))?;
+    ui.warn(&format!(
+        "the run was begun by {begun_by}, and {this} goes on with it: its days are of both; start again with --force \
+         for one of them"
+    ));
+    Some(begun_by.clone())
+}
+
 /// The manifest of a run that begins.
 fn begun(
     workload: &Path,
@@ -396,7 +409,8 @@ fn begun(
         None
     };
     Ok(Manifest {
-        fsage: env!("CARGO_PKG_VERSION").to_owned(),
+        build: Build::this(),
+        begun_by: None,
         schema_version: 1,
         state: State::Incomplete,
         workload: WorkloadFacts {

@@ -90,6 +90,7 @@ pub fn standing(
         run: run_of(&cell.id),
         state: State::Missing,
         error: None,
+        again: None,
         left_out: Vec::new(),
     };
     let Some(mark) = mark(experiment, &cell.id) else {
@@ -97,10 +98,8 @@ pub fn standing(
     };
     if let Some(earlier) = &mark.made_of {
         let workload = workload.unwrap_or(&earlier.workload);
-        if mark
-            .is_of_another(&made_of(plan, cell, workload)?)
-            .is_some()
-        {
+        if let Some(why) = mark.is_of_another(&made_of(plan, cell, workload)?) {
+            standing.again = (mark.state == State::Complete).then_some(why);
             return Ok(standing);
         }
     }

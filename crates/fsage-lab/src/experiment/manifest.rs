@@ -14,6 +14,7 @@
 //! Nothing in it depends on the clock, on the number of threads, or on which shard ran a cell.
 
 use super::cells;
+use crate::build::Build;
 use crate::error::{Context, bail};
 use crate::run_folder::inside;
 use serde::{Deserialize, Serialize};
@@ -31,8 +32,9 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// What an experiment is made of, and how far it came.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// Version of fsage that ran it last.
-    pub fsage: String,
+    /// Who ran it last.
+    #[serde(flatten)]
+    pub build: Build,
     /// Version of this form.
     pub schema_version: u32,
     /// Name of the experiment.
@@ -83,6 +85,9 @@ pub struct Cell {
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Why it is run again though it is done; none of one that is as it was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again: Option<String>,
     /// What was left out of a complete cell, and why: benchmarks that do not suit its target.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,

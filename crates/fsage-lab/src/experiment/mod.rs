@@ -35,6 +35,7 @@ pub use status::Status;
 pub use steps::{Bench, MadeOf, Steps};
 pub use verdict::{Verdict, print_table as print_verdict};
 
+use crate::build::Build;
 use crate::error::{Context, bail};
 use crate::interrupt;
 use crate::report::words::lasting;
@@ -320,7 +321,7 @@ fn manifest(plan: &Plan, folder: &Path, hashes: &[Option<&str>]) -> crate::Resul
         cells::standing(plan, cell, hash, folder)
     });
     Ok(Manifest {
-        fsage: env!("CARGO_PKG_VERSION").to_owned(),
+        build: Build::this(),
         schema_version: manifest::SCHEMA_VERSION,
         name: plan.name.clone(),
         summary: plan.summary.clone(),

@@ -619,6 +619,7 @@ mod tests {
             run: String::new(),
             state: State::Complete,
             error: None,
+            again: None,
             left_out: Vec::new(),
         };
         // What is varied in the target is lived by the same lives.

@@ -20,6 +20,11 @@ pub struct Status {
     pub failed: usize,
     /// Those that were begun, and are neither: somebody is at them, or was.
     pub begun: usize,
+    /// Those that are run again though they are done: they are made of something else.
+    pub again: usize,
+    /// Why the first of them is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why_again: Option<String>,
     /// Seconds that the others take, if it goes on as it did; none before a few are done.
     pub seconds_left: Option<u64>,
 }
@@ -39,18 +44,21 @@ impl Status {
         for cell in &standing.cells {
             let mark = cells::mark_path(folder, &cell.id).metadata();
             match (cell.state, mark.and_then(|mark| mark.modified())) {
-                (State::Missing, Ok(_)) => begun += 1,
+                (State::Missing, Ok(_)) if cell.again.is_none() => begun += 1,
                 (State::Complete, Ok(at)) => ended.push(at),
                 _ => {}
             }
         }
         let (complete, failed) = (count(State::Complete), count(State::Failed));
         let cells = standing.cells.len();
+        let again = || standing.cells.iter().filter_map(|cell| cell.again.as_ref());
         Status {
             cells,
             complete,
             failed,
             begun,
+            again: again().count(),
+            why_again: again().next().cloned(),
             seconds_left: left(&mut ended, cells - complete - failed).map(|left| left.as_secs()),
         }
     }

@@ -4,6 +4,7 @@ use super::manifest::write_json;
 use crate::after;
 use crate::aging;
 use crate::benching::{self, Existing};
+use crate::build::Build;
 use crate::error::{Context, bail, error};
 use crate::images;
 use crate::run_folder::{Manifest, State};
@@ -16,8 +17,9 @@ use std::path::Path;
 /// What makes a run what it is: the same gives the same results, on models byte for byte.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MadeOf {
-    /// Version of fsage.
-    pub fsage: String,
+    /// Who makes it.
+    #[serde(flatten)]
+    pub build: Build,
     /// BLAKE3 hash of the workload.
     pub workload: String,
     /// Specifications of the targets.
@@ -73,7 +75,7 @@ impl MadeOf {
         bench: Option<Bench>,
     ) -> MadeOf {
         MadeOf {
-            fsage: env!("CARGO_PKG_VERSION").to_owned(),
+            build: Build::this(),
             workload,
             targets: targets.iter().map(ToString::to_string).collect(),
             repetition,
@@ -85,10 +87,16 @@ impl MadeOf {
 
     /// What is not as it was, in a few words; none if all is.
     pub fn differs_from(&self, earlier: &MadeOf) -> Option<String> {
-        // Whether images are kept is no difference of results.
+        // Whether images are kept is no difference of results, and of the build it is said apart.
         let mut as_kept = earlier.clone();
         as_kept.age.discard_images = self.age.discard_images;
+        as_kept.build = self.build.clone();
         let reasons = [
+            // With other sources, nothing else need be the same.
+            (
+                self.build.differs_from(&earlier.build),
+                format!("it was made by {}", earlier.build),
+            ),
             (
                 self.workload != earlier.workload,
                 "its workload has other content".to_owned(),
@@ -104,10 +112,6 @@ impl MadeOf {
             (
                 self.after != earlier.after,
                 "it is treated in another way".to_owned(),
-            ),
-            (
-                self.fsage != earlier.fsage,
-                format!("it was made by fsage {}", earlier.fsage),
             ),
             (*self != as_kept, "it is aged in another way".to_owned()),
         ];

@@ -490,6 +490,7 @@ mod tests {
             run: String::new(),
             state: State::Complete,
             error: None,
+            again: None,
             left_out: Vec::new(),
             pattern: None,
         }

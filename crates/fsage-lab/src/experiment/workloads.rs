@@ -2,6 +2,7 @@
 
 use super::manifest::write_json;
 use super::plan::{Recipe, WorkloadPlan};
+use crate::build::Build;
 use crate::error::Context;
 use crate::generate::{Output, Source, generate};
 use crate::watch::Watch;
@@ -26,8 +27,9 @@ pub type Readied = Option<crate::Result<Workload>>;
 /// What a workload was made of, beside it.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Made {
-    /// Version of fsage.
-    fsage: String,
+    /// Who made it.
+    #[serde(flatten)]
+    build: Build,
     /// Its source, with all its options.
     generate: Value,
     /// The state of what it was made from, if it was made from anything: see [`Source::state_of_inputs`].
@@ -65,7 +67,7 @@ pub fn ready(plan: &WorkloadPlan, experiment: &Path, ui: &dyn Watch) -> crate::R
     made.with_context(|| format!("workload {}", plan.label()))?;
     let blake3 = fsage_data::hash_file(&path)?;
     let made = Made {
-        fsage: env!("CARGO_PKG_VERSION").to_owned(),
+        build: Build::this(),
         generate: serde_json::to_value(source)?,
         inputs,
         blake3: blake3.clone(),
@@ -107,7 +109,7 @@ impl Made {
     fn is_of(&self, source: &Source) -> bool {
         // Files are read last, where nothing else tells.
         let is_same = || state_of_inputs(source).is_none_or(|state| Some(state) == self.inputs);
-        self.fsage == env!("CARGO_PKG_VERSION")
+        !self.build.differs_from(&Build::this())
             && serde_json::to_value(source).is_ok_and(|source| source == self.generate)
             && is_same()
     }

@@ -15,6 +15,7 @@ pub use find::{Host, find};
 pub use life::{Changes, Life, Night, read, read_seen};
 pub use tables::{Facts, PAGE, Tally, is_fleet};
 
+use crate::build::Build;
 use crate::error::bail;
 use crate::interrupt;
 use crate::watch::Watch;
@@ -55,8 +56,9 @@ impl<'a> Request<'a> {
 /// What is known of many hosts.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Fleet {
-    /// Version of fsage.
-    pub fsage: String,
+    /// Who made it.
+    #[serde(flatten)]
+    pub build: Build,
     /// Every host that could be read, by name.
     pub hosts: Vec<Facts>,
     /// Hosts that are alike, the largest group first.

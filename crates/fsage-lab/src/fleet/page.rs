@@ -30,10 +30,10 @@ pub(super) fn of(fleet: &Fleet) -> Report {
     Report {
         title: counted(hosts.len() as u64, "host"),
         subtitle: format!(
-            "{}, {}; fsage {}",
+            "{}, {}; {}",
             counted(snapshots, "snapshot"),
             counted(fleet.groups.len() as u64, "group"),
-            fleet.fsage
+            fleet.build
         ),
         missing: left_out
             .map(|out| format!("{} is left out: {}.", out.host, out.why))

@@ -9,6 +9,7 @@
 
 use super::life::{Changes, Life, Night};
 use super::{Fleet, LeftOut, alike, page, refuse_none};
+use crate::build::Build;
 use crate::days::DayRow;
 use crate::error::{Context, bail};
 use crate::table::print_json;
@@ -257,7 +258,7 @@ impl Tally {
     pub fn finish(mut self, alike: f64) -> crate::Result<Fleet> {
         let groups = alike::group(&mut self.hosts, alike);
         let fleet = Fleet {
-            fsage: env!("CARGO_PKG_VERSION").to_owned(),
+            build: Build::this(),
             hosts: self.hosts,
             groups,
             left_out: self.left_out,

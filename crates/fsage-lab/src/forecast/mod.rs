@@ -21,6 +21,7 @@ pub use past::{Observed, past_source};
 pub use tables::{PAGE, is_forecast};
 
 use crate::aging::{self, bytes_of};
+use crate::build::Build;
 use crate::compare::Workload;
 use crate::error::{Context, bail};
 use crate::generate::{Output, Source, generate};
@@ -125,8 +126,9 @@ impl Case {
 /// A forecast.
 #[derive(Clone, Debug, Serialize)]
 pub struct Forecast {
-    /// Version of fsage.
-    pub fsage: String,
+    /// Who made it.
+    #[serde(flatten)]
+    pub build: Build,
     /// The target.
     pub target: String,
     /// How large it is, where that is known.
@@ -257,7 +259,7 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
     drop(bar);
     let held_out = with_truth.then(|| cases(&answers, &ground.rows, limits, horizon));
     let found = Forecast {
-        fsage: env!("CARGO_PKG_VERSION").to_owned(),
+        build: Build::this(),
         target: target.to_string(),
         target_bytes: bytes_of(&target),
         no_interval: observed.no_interval(),

@@ -72,14 +72,14 @@ pub(super) fn of(
     Report {
         title: "Forecast".to_owned(),
         subtitle: format!(
-            "{}: {} ahead, {}; fsage {}",
+            "{}: {} ahead, {}; {}",
             found.target_shown(),
             counted(found.horizon_days, "day"),
             match found.lives {
                 1 => "1 life".to_owned(),
                 lives => format!("{lives} lives"),
             },
-            found.fsage
+            found.build
         ),
         doubts: found
             .doubts

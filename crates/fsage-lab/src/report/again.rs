@@ -45,7 +45,10 @@ pub fn facts(manifest: &Manifest, subjects: &[Subject]) -> Vec<Fact> {
         State::Incomplete => "incomplete",
     };
     facts.push(fact("state of the run", state));
-    facts.push(fact("run by", format!("fsage {}", manifest.fsage)));
+    if let Some(begun_by) = &manifest.begun_by {
+        facts.push(fact("begun by", begun_by.to_string()));
+    }
+    facts.push(fact("run by", manifest.build.to_string()));
     facts
 }
 
@@ -249,8 +252,8 @@ pub fn subtitle(name: &str, manifest: &Manifest, subjects: &[Subject]) -> String
         String::new()
     };
     format!(
-        "Folder {name}: workload {}, {targets}{days}; fsage {}",
-        manifest.workload.file, manifest.fsage
+        "Folder {name}: workload {}, {targets}{days}; {}",
+        manifest.workload.file, manifest.build
     )
 }
 

@@ -79,12 +79,12 @@ pub fn read(path: &Path) -> crate::Result<Material> {
     Ok(Material {
         title: manifest.name.clone(),
         subtitle: format!(
-            "{}{}, {}, {}; fsage {}",
+            "{}{}, {}, {}; {}",
             sentence_before(&manifest.summary),
             counted(workloads.len() as u64, "workload"),
             counted(seeds as u64, "seed"),
             counted(specs.len() as u64, "target"),
-            manifest.fsage
+            manifest.build
         ),
         targets: subjects.iter().map(Subject::target).collect(),
         facts: facts(&manifest, &workloads, &groups),
@@ -247,7 +247,7 @@ fn facts(manifest: &Manifest, workloads: &[String], groups: &[Group]) -> Vec<pag
     if !manifest.suites.is_empty() {
         facts.push(again::fact("benchmarks", list(&manifest.suites)));
     }
-    facts.push(again::fact("run by", format!("fsage {}", manifest.fsage)));
+    facts.push(again::fact("run by", manifest.build.to_string()));
     facts
 }
 
@@ -339,6 +339,7 @@ mod tests {
             run: String::new(),
             state: State::Complete,
             error: None,
+            again: None,
             left_out: left_out.iter().map(|&line| line.to_owned()).collect(),
         }
     }

@@ -4,6 +4,7 @@
 use super::subject::{Group, Life, Subject};
 use super::words::{counted, list, shell, size};
 use super::{Material, again, map};
+use crate::build::Build;
 use crate::collect::{collect_layout, is_image};
 use crate::days::DayRow;
 use crate::error::bail;
@@ -132,7 +133,7 @@ pub fn read(paths: &[PathBuf], ui: &dyn Watch) -> crate::Result<Material> {
     };
     Ok(Material {
         title: list(&names),
-        subtitle: format!("{}; fsage {}", counted(nights, "snapshot"), env!("CARGO_PKG_VERSION")),
+        subtitle: format!("{}; {}", counted(nights, "snapshot"), Build::this()),
         targets: group.subjects.iter().map(Subject::target).collect(),
         commands: vec![Command {
             what: "This page again:".to_owned(),

@@ -8,6 +8,7 @@ use super::subject::{Group, Subject};
 use super::words::{list, size};
 use super::{Material, again, names};
 use crate::benching::{self, PhaseRatio, digits};
+use crate::build::Build;
 use crate::error::bail;
 use crate::run_folder::Manifest;
 use crate::table;
@@ -145,7 +146,7 @@ pub fn read(paths: &[PathBuf]) -> crate::Result<(Material, Vec<Side>)> {
             ));
             facts.push(again::fact(
                 &format!("{name} was run by"),
-                format!("fsage {}", manifest.fsage),
+                manifest.build.to_string(),
             ));
         }
         for subject in run.subjects {
@@ -166,11 +167,7 @@ pub fn read(paths: &[PathBuf]) -> crate::Result<(Material, Vec<Side>)> {
         .map(|path| super::words::shell(&path.display().to_string()));
     let material = Material {
         title: list(&names),
-        subtitle: format!(
-            "{} runs side by side; fsage {}",
-            names.len(),
-            env!("CARGO_PKG_VERSION")
-        ),
+        subtitle: format!("{} runs side by side; {}", names.len(), Build::this()),
         targets: group.subjects.iter().map(Subject::target).collect(),
         facts,
         commands: vec![Command {

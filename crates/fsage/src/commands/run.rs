@@ -382,12 +382,20 @@ fn print_status(out: &mut impl Write, status: &Status) -> io::Result<()> {
         complete,
         failed,
         begun,
+        again,
+        why_again,
         ..
     } = status;
     writeln!(
         out,
         "{complete} of {cells} cells are complete, {failed} failed, {begun} were begun"
     )?;
+    if let Some(why) = why_again {
+        writeln!(
+            out,
+            "{again} are done but will be run again; the first: {why}"
+        )?;
+    }
     match status.seconds_left {
         Some(0) | None => Ok(()),
         Some(seconds) => writeln!(

@@ -317,6 +317,16 @@ fn a_run_is_resumed_with_what_it_was_begun_with() {
     fails(at, &age(&[]), 2);
     let message = fails(at, &age(&["--resume", "--snapshots", "1"]), 2);
     assert!(message.contains("begun without --snapshots"), "{message}");
+    let another = "the run was begun by fsage 0.0.9 (0123456789ab), and fsage ";
+    assert!(!fails(at, &age(&["--resume"]), 2).contains("the run was begun by"));
+    let manifest = at.join("run/run.json");
+    let text = fs::read(&manifest).expect("a manifest");
+    let mut json: serde_json::Value = serde_json::from_slice(&text).expect("JSON");
+    json["fsage"] = "0.0.9".into();
+    json["commit"] = "0123456789ab".into();
+    fs::write(&manifest, json.to_string()).expect("a manifest");
+    let message = fails(at, &age(&["--resume"]), 2);
+    assert!(message.contains(another), "{message}");
 }
 
 #[test]

@@ -310,6 +310,44 @@ fn an_older_run_is_shown_without_what_it_does_not_have() {
     assert!(!page.contains("id=\"origin\""));
 }
 
+/// A run says who made it as the program says it of itself, and its page says so, too.
+#[test]
+fn a_run_and_its_page_say_which_commit_made_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let manifest = aged(at, "run").join("run.json");
+    let json = || -> serde_json::Value {
+        serde_json::from_slice(&fs::read(&manifest).expect("a file")).expect("JSON")
+    };
+    let words = |json: &serde_json::Value| match json["commit"].as_str() {
+        Some(commit) => format!(
+            "fsage {} ({commit})",
+            json["fsage"].as_str().expect("a version")
+        ),
+        None => format!("fsage {}", json["fsage"].as_str().expect("a version")),
+    };
+    let version = run(at, &["--version"].map(OsStr::new));
+    let version = String::from_utf8(version.stdout).expect("text");
+    assert_eq!(version.trim(), words(&json()));
+
+    let mut other = json();
+    other["commit"] = "0123456789ab".into();
+    other["begun_by"] = serde_json::json!({"fsage": "0.0.9", "commit": "fedcba987654-dirty"});
+    fs::write(&manifest, other.to_string()).expect("a file");
+    let page = page(at, "run");
+    let (by, begun_by) = (words(&other), words(&other["begun_by"]));
+    assert!(by.ends_with(" (0123456789ab)"), "{by}");
+    contains(
+        &page,
+        &[&format!("; {by}"), "begun by", &begun_by, "run by"],
+    );
+    assert_eq!(
+        page.matches(&by).count(),
+        2,
+        "the subtitle and what was run"
+    );
+}
+
 #[test]
 fn hostile_text_is_harmless() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -334,6 +372,7 @@ fn hostile_text_is_harmless() {
     let mut json: serde_json::Value =
         serde_json::from_slice(&fs::read(&manifest).expect("a file")).expect("JSON");
     json["fsage"] = hostile.into();
+    json["commit"] = hostile.into();
     for key in ["file", "path", "generator", "source", "blake3"] {
         json["workload"][key] = hostile.into();
     }
