@@ -40,6 +40,7 @@ use super::together::Cause;
 use super::{Reproduction, page, together};
 use anyhow::{Context, bail};
 use fsage_durable::TemporaryFolder;
+use fsage_lab::build::Build;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -56,7 +57,8 @@ pub struct Folder {
 /// What `reproduction.json` and `--json` say.
 #[derive(Serialize)]
 pub struct Report<'a> {
-    fsage: &'static str,
+    #[serde(flatten)]
+    build: Build,
     paper: &'a str,
     run: &'a super::paper::Run,
     comparison: &'a [Line],
@@ -69,7 +71,7 @@ impl<'a> Report<'a> {
     /// What was run, and what came out.
     pub fn new(paper: &'a Paper, made: &'a Reproduction) -> Report<'a> {
         Report {
-            fsage: env!("CARGO_PKG_VERSION"),
+            build: Build::this(),
             paper: &paper.name,
             run: &paper.run,
             comparison: &made.lines,

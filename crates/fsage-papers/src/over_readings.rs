@@ -4,6 +4,7 @@ use super::comparison::{Line, Verdict};
 use super::figure::Sheet;
 use super::page;
 use super::paper::Paper;
+use fsage_lab::build::Build;
 use fsage_report::Report;
 use serde::Serialize;
 
@@ -15,7 +16,8 @@ pub const PRINTED: &str = "as-printed";
 /// What the readings of a paper give together.
 #[derive(Debug, Serialize)]
 pub struct OverReadings {
-    fsage: &'static str,
+    #[serde(flatten)]
+    build: Build,
     paper: String,
     #[serde(skip)]
     title: String,
@@ -118,7 +120,7 @@ impl OverReadings {
             }
         });
         OverReadings {
-            fsage: env!("CARGO_PKG_VERSION"),
+            build: Build::this(),
             paper: paper.name.clone(),
             title: paper.run.title.clone(),
             readings: readings.collect(),

@@ -4,13 +4,15 @@ use super::comparison::{Line, Verdict};
 use super::figure::Sheet;
 use super::page;
 use super::paper::Paper;
+use fsage_lab::build::Build;
 use fsage_report::Report;
 use serde::Serialize;
 
 /// What the seeds of a paper give together.
 #[derive(Debug, Serialize)]
 pub struct OverSeeds {
-    fsage: &'static str,
+    #[serde(flatten)]
+    build: Build,
     paper: String,
     #[serde(skip)]
     title: String,
@@ -81,7 +83,7 @@ impl OverSeeds {
             OfSeeds::of(&lines.collect::<Vec<&Line>>())
         });
         OverSeeds {
-            fsage: env!("CARGO_PKG_VERSION"),
+            build: Build::this(),
             paper: paper.name.clone(),
             title: paper.run.title.clone(),
             seeds: by_seed.iter().map(|(seed, _)| *seed).collect(),

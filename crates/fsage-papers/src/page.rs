@@ -5,6 +5,7 @@ use super::figure::{BarChart, Exhibit, Figure, Sheet};
 use super::paper::Paper;
 use super::together;
 use super::{Reproduction, facts};
+use fsage_lab::build::Build;
 use fsage_report::charts::{Bar, Bars, Point, Published, Series};
 use fsage_report::svg;
 use fsage_report::{
@@ -52,10 +53,10 @@ pub fn report(paper: &Paper, made: &Reproduction) -> Report {
     Report {
         title: run.title.clone(),
         subtitle: format!(
-            "{}. {}. Reproduced by fsage {}",
+            "{}. {}. Reproduced by {}",
             run.authors,
             run.published,
-            env!("CARGO_PKG_VERSION")
+            Build::this()
         ),
         verdict: verdict(paper, &made.lines),
         targets: run
@@ -248,7 +249,7 @@ pub fn over_several(
 ) -> Report {
     Report {
         title: title.to_owned(),
-        subtitle: format!("Reproduced by fsage {}{how}", env!("CARGO_PKG_VERSION")),
+        subtitle: format!("Reproduced by {}{how}", Build::this()),
         commands: vec![Command {
             what: "Run it again:".to_owned(),
             line: format!("fsage reproduce {arguments}"),
