@@ -227,13 +227,14 @@ fn what_is_done_is_not_run_again_and_what_changed_is() {
     let text = fs::read(&mark).expect("a cell");
     let mut cell: Json = serde_json::from_slice(&text).expect("JSON");
     cell["made_of"]["fsage"] = "0.0.9".into();
+    cell["made_of"]["commit"] = "0123456789ab".into();
     fs::write(&mark, cell.to_string()).expect("a cell");
     let (status, _) = fsage(at, "run e --status");
     let expected = "3 of 4 cells are complete, 0 failed, 0 were begun\n\
-        1 are done but will be run again; the first: it was made by fsage 0.0.9\n";
+        1 are done but will be run again; the first: it was made by fsage 0.0.9 (0123456789ab)\n";
     assert!(status.starts_with(expected), "{status}");
     let (_, said) = fsage(at, "run e");
-    let again = "a-ffs_preset-tiny: run again: it was made by fsage 0.0.9\n";
+    let again = "a-ffs_preset-tiny: run again: it was made by fsage 0.0.9 (0123456789ab)\n";
     assert!(said.contains(again), "{said}");
 }
 
