@@ -682,13 +682,13 @@ pub fn print(out: &mut impl Write, all: &[Fullness]) -> io::Result<()> {
             table.add_row(cells);
         }
     }
-    writeln!(
-        out,
-        "\nPercentages are how full it was on its fullest day, as measured, metadata and what is kept for files to \
-         grow\nincluded: a size that --fill chose may end some percent beside the share asked for. Aged / control is \
-         of {}.\n",
+    let lead = format!(
+        "Percentages are how full it was on its fullest day, as measured, metadata and what is kept for files to grow \
+         included: a size that --fill chose may end some percent beside the share asked for. Aged / control is of {}, \
+         beside a fresh copy in the same size: in MB/s a smaller file system may be faster, aged and fresh.",
         first.what()
-    )?;
+    );
+    writeln!(out, "\n{}\n", table::wrapped(&lead, "", ""))?;
     writeln!(out, "{table}")
 }
 
