@@ -129,8 +129,8 @@ mod tests {
     }
 
     /// By hand: the default rule is further by 0.01, 0.02 and 0.03, which is 0.02 with the half interval 0.0248 (as in
-    /// the test of intervals over lives), too wide; by 0.019, 0.020 and 0.021 it is a tenth of that, and shown. The rules
-    /// lie on both sides of the truth, so that it is distances that count.
+    /// the test of intervals over lives), too wide; by 0.019, 0.020 and 0.021 it is a tenth of that, and shown. The
+    /// rules lie on both sides of the truth, so that it is distances that count.
     #[test]
     fn a_rule_is_nearer_where_the_interval_over_lives_says_so() {
         let wide = lives([(0.9, 0.1, -0.11), (0.9, 0.3, 0.32), (0.9, -0.2, 0.23)]);
