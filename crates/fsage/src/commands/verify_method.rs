@@ -422,17 +422,18 @@ fn missed(verdict: &Verdict) -> Option<String> {
     Some(format!("{loses}.{by_default}{others}{flat}"))
 }
 
-/// Which rule of delete times the lives show to be nearer than the default one.
+/// Which rule of delete times the lives show to be nearer than the default one, where half of all comparisons or more
+/// say so: single ones do by chance.
 fn worse(verdict: &Verdict) -> Option<String> {
     let most = verdict.worse_than.first()?;
     let (by_default, rule) = (DEFAULT_WAY.0, most.delete_times);
     let others = verdict.attempts.iter();
     let tried = others.filter(|a| a.delete_times != by_default).count();
     let shown = verdict.worse_than.len();
-    Some(format!(
+    (shown * 2 >= tried).then(|| format!(
         "The default rule of delete times, {by_default}, is not the nearest here: with short-lived files {} it ends \
          {:.4} ± {:.4} further from the truth than {rule}, life by life; `--delete-times {rule}` takes that. So it is \
-         in {shown} of {tried} comparisons, of which this is the largest (by chance alone, in one of forty).",
+         in {shown} of {tried} comparisons, of which this is the largest.",
         most.short_lived, most.by, most.half_interval,
     ))
 }
