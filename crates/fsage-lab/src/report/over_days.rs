@@ -53,10 +53,12 @@ pub fn sentences(group: &Group) -> impl Iterator<Item = String> {
                 };
                 return Some(format!("{} {span} on every day", subject.name));
             }
-            let low = if least.0 == first.0 || least.0 == last.0 {
+            let shown = |over: &Over| format!("{:.2}", over.mean);
+            let lowest = shown(least.1);
+            let low = if shown(first.1) == lowest || shown(last.1) == lowest {
                 String::new()
             } else {
-                format!(", least on day {} ({:.2} times)", least.0, least.1.mean)
+                format!(", least on day {} ({lowest} times)", least.0)
             };
             Some(format!(
                 "{} {:.2} times as fast on day {} and {:.2} times on day {}{low}",

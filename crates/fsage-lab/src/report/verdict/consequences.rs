@@ -142,12 +142,20 @@ pub fn layouts_by_fullness(group: &Group, all: &[Fullness]) -> Option<Finding> {
 /// first phase.
 pub fn benchmarks(group: &Group, compared: &[Compared]) -> Vec<Finding> {
     let suites = compared.chunk_by(|a, b| a.suite == b.suite);
+    // The answer on a single target has its reason.
+    let answered = most_lost(compared).filter(|_| group.subjects.len() == 1);
+    let has_reason = |compared: &Compared| {
+        let phase = (&compared.suite, &compared.phase);
+        answered.is_some_and(|most| (&most.suite, &most.phase) == phase)
+    };
     let findings = suites.flat_map(|of_suite| {
         let is_reported = |compared: &&Compared| {
             let phase = compared.phase.as_str();
             phase.contains("read")
                 || phase.contains("overwrite")
                 || any_has_lost(compared)
+                // Who names a command and its values wants to hear of all of them.
+                || command(group, &compared.suite).is_some()
                 || compared.fastest.as_ref().is_some_and(is_clearly_faster)
         };
         let mut of_interest: Vec<&Compared> = of_suite.iter().filter(is_reported).collect();
@@ -156,7 +164,7 @@ pub fn benchmarks(group: &Group, compared: &[Compared]) -> Vec<Finding> {
         }
         of_interest
             .into_iter()
-            .map(|compared| sentence(group, compared))
+            .map(|compared| sentence(group, compared, !has_reason(compared)))
     });
     let mut findings: Vec<Finding> = over_days::sentences(group)
         .map(|text| finding(text, Tone::Neutral, over_days::SECTION))
@@ -257,19 +265,16 @@ pub fn of_one(group: &Group, compared: &[Compared]) -> Option<Answer> {
         return None;
     };
     let (life, _) = whose(group);
-    let ratios = compared
-        .iter()
-        .filter_map(|phase| Some((phase, &phase.ratios.first()?.1)));
-    let lost = ratios.filter(|(_, ratio)| has_lost(ratio));
-    let most = lost.min_by(|(_, a), (_, b)| a.mean.total_cmp(&b.mean));
+    let most = most_lost(compared).and_then(|phase| Some((phase, &phase.ratios.first()?.1)));
     let said = |ratio: &Ratio| words(ratio.mean, ratio.ends, ratio.says);
     let text = match most {
         Some((phase, ratio)) => format!(
-            "for {life}: age costs {} most in {} {}, {} than on a fresh copy of its files.",
+            "for {life}: age costs {} most in {} {}, {} than on a fresh copy of its files.{}",
             subject.name,
             phase.suite,
             phase.phase,
-            said(ratio)
+            said(ratio),
+            order::sentence(group, phase).unwrap_or_default()
         ),
         None if compared.is_empty() || skipped_too_many(subject) => return None,
         None => format!(
@@ -447,7 +452,19 @@ fn unmeasured(group: &Group) -> Option<Finding> {
     })
 }
 
-fn sentence(group: &Group, compared: &Compared) -> Finding {
+/// The phase in which the first target has lost most; none where it has lost little in all.
+fn most_lost(compared: &[Compared]) -> Option<&Compared> {
+    let ratio = |compared: &Compared| compared.ratios.first().map(|(_, ratio)| ratio.clone());
+    let lost = compared.iter().filter_map(|phase| {
+        let ratio = ratio(phase).filter(has_lost)?;
+        Some((phase, ratio.mean))
+    });
+    let most = lost.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    Some(most.0)
+}
+
+/// What a phase says of each target, with the reason where it is asked for.
+fn sentence(group: &Group, compared: &Compared, with_reason: bool) -> Finding {
     let texts = compared.ratios.iter().map(|(name, ratio)| {
         let text = words(ratio.mean, ratio.ends, ratio.says);
         format!("{name} {text}")
@@ -473,10 +490,13 @@ fn sentence(group: &Group, compared: &Compared) -> Finding {
     } else {
         ""
     };
+    let reason = with_reason
+        .then(|| order::sentence(group, compared))
+        .flatten();
     let text = format!(
         "{what}, aged beside unaged: {}.{single}{}{}",
         list(&shortened(texts.collect())),
-        order::sentence(group, compared).unwrap_or_default(),
+        reason.unwrap_or_default(),
         ranked(group, compared)
     );
     finding(text, tone, "bench")

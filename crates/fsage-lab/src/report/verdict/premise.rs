@@ -4,7 +4,8 @@
 use super::finding;
 use crate::aging::{has_small_blocks, small_blocks};
 use crate::report::subject::{Group, Subject};
-use fsage_core::size::human;
+use crate::report::words::{counted, list};
+use fsage_core::size::{self, human};
 use fsage_report::{Finding, Tone};
 use fsage_target::TargetSpec;
 use fsage_workload::preset::{Generator, Preset};
@@ -22,30 +23,55 @@ struct MadeBy {
     view: Option<String>,
 }
 
-/// That a preset was made on another size than its summary says.
-fn scaled(generator: &str) -> Option<String> {
-    let made: serde_json::Value = serde_json::from_str(generator).ok()?;
-    let now = made["parameters"]["profile"]["capacity_bytes"].as_u64()?;
-    let Generator::Profile(own) = Preset::named(made["profile"].as_str()?)?.generator else {
-        return None;
-    };
-    (now != own.capacity_bytes).then(|| format!(", here on {}", human(now)))
+/// A life of a preset, and what the preset has by itself.
+struct Scaled {
+    capacity_bytes: Option<[u64; 2]>,
+    days: Option<[u64; 2]>,
 }
 
-/// That a smaller file system than the preset's was lived on, which says nothing sure of a larger one.
-fn smaller(generator: &str) -> &'static str {
-    let scaled = serde_json::from_str::<serde_json::Value>(generator).ok();
-    let is_smaller = scaled.and_then(|made| {
-        let now = made["parameters"]["profile"]["capacity_bytes"].as_u64()?;
-        match Preset::named(made["profile"].as_str()?)?.generator {
-            Generator::Profile(own) => Some(now < own.capacity_bytes),
-            _ => None,
+impl Scaled {
+    /// By what the header of a workload says; `None` of other workloads.
+    fn of(generator: &str) -> Option<Scaled> {
+        let made: serde_json::Value = serde_json::from_str(generator).ok()?;
+        let own = Preset::named(made["profile"].as_str()?)?.generator;
+        let (own_days, own_capacity) = match &own {
+            Generator::Home(home) => (Some(home.days), None),
+            Generator::Profile(profile) => (Some(profile.days), Some(profile.capacity_bytes)),
+            Generator::Server(server) => (Some(server.days), None),
+            Generator::Herrin(_) => (None, None),
+        };
+        let parameters = &made["parameters"]["profile"];
+        let days = made["days"].as_u64().or(parameters["days"].as_u64());
+        let capacity = parameters["capacity_bytes"].as_u64();
+        let both = |is: Option<u64>, own: Option<u64>| Some([is?, own?]);
+        Some(Scaled {
+            capacity_bytes: both(capacity, own_capacity),
+            days: both(days, own_days),
+        })
+    }
+
+    /// That it is of another size, or of fewer or more days, than its summary says.
+    fn here(&self) -> String {
+        let capacity = self.capacity_bytes.filter(|[is, own]| is != own);
+        let days = self.days.filter(|[is, own]| is != own);
+        match (capacity, days) {
+            (None, None) => String::new(),
+            (Some([on, _]), None) => format!(", here on {}", human(on)),
+            (None, Some([days, _])) => format!(", here {}", counted(days, "day")),
+            (Some([on, _]), Some([days, _])) => {
+                format!(", here {} on {}", counted(days, "day"), human(on))
+            }
         }
-    });
-    if is_smaller == Some(true) {
-        " A larger file system may age, and gain from defragmenting, by another factor: --capacity takes yours."
-    } else {
-        ""
+    }
+
+    /// That it is smaller, which says nothing sure of a larger one.
+    fn smaller(&self) -> &'static str {
+        match self.capacity_bytes {
+            Some([is, own]) if is < own => {
+                " A larger file system may age, and gain from defragmenting, by another factor: --capacity takes yours."
+            }
+            _ => "",
+        }
     }
 }
 
@@ -54,7 +80,8 @@ pub(crate) fn of_preset(generator: &str) -> Option<(String, String)> {
     let made: MadeBy = serde_json::from_str(generator).ok()?;
     let profile = made.profile?;
     let summary = Preset::named(&profile)?.summary;
-    let assumed = format!("{summary}{}", scaled(generator).unwrap_or_default());
+    let here = Scaled::of(generator).map_or_else(String::new, |scaled| scaled.here());
+    let assumed = format!("{summary}{here}");
     Some((profile, assumed))
 }
 
@@ -70,6 +97,19 @@ pub fn is_history(group: &Group) -> bool {
 
 fn is_small(subject: &Subject) -> bool {
     TargetSpec::parse(&subject.spec).is_ok_and(|spec| has_small_blocks(&spec))
+}
+
+/// Whether a target is an ext4 of no more than a block group, where its blocks are of 4 KiB by word.
+fn has_one_group(subject: &Subject) -> bool {
+    const GROUP: u64 = 8 * (4 << 10) * (4 << 10);
+    let is_small = |spec: TargetSpec| {
+        let bytes = |key| spec.value(key).and_then(|size| size::parse(size).ok());
+        spec.kind == "ext4"
+            && bytes("bsize") == Some(4 << 10)
+            && bytes("size") <= Some(GROUP)
+            && bytes("size").is_some()
+    };
+    TargetSpec::parse(&subject.spec).is_ok_and(is_small)
 }
 
 /// That targets of several workloads have the blocks of a small ext4.
@@ -92,6 +132,17 @@ pub fn findings(group: &Group) -> impl Iterator<Item = Finding> {
     let small: Vec<String> = small.map(|of| of.name.clone()).collect();
     let small = small_blocks(&small, group.subjects.len());
     let small = small.map(|text| finding(text, Tone::Neutral, "decay"));
+    let one_group = group.subjects.iter().filter(|of| has_one_group(of));
+    let one_group: Vec<&str> = one_group.map(|of| of.name.as_str()).collect();
+    let one_group = (!one_group.is_empty()).then(|| {
+        let text = format!(
+            "{} {} one block group of ext4: what its allocator does between groups is not in it, and a disk has many. \
+             `fsage generate git --clones N` fills a larger one.",
+            list(&one_group),
+            if one_group.len() == 1 { "is" } else { "are each" }
+        );
+        finding(text, Tone::Neutral, "decay")
+    });
     let began = group.subjects.iter().filter_map(|subject| {
         let spec = TargetSpec::parse(&subject.spec).ok()?;
         let from = spec.value("from")?;
@@ -102,6 +153,7 @@ pub fn findings(group: &Group) -> impl Iterator<Item = Finding> {
         Some(finding(text, Tone::Neutral, "decay"))
     });
     let began: Vec<Finding> = began.collect();
+    let small = small.into_iter().chain(one_group);
     sentence(group).into_iter().chain(small).chain(began)
 }
 
@@ -116,7 +168,7 @@ fn sentence(group: &Group) -> Option<Finding> {
             format!(
                 "Holds for the preset {profile}: {assumed}.{} `fsage generate profile --show {profile}` has all that \
                  it assumes.",
-                smaller(generator)
+                Scaled::of(generator).map_or("", |scaled| scaled.smaller())
             )
         }
         (None, Some(rounds @ 2..)) if made.vary_percent.is_none() => format!(
@@ -147,4 +199,49 @@ fn sentence(group: &Group) -> Option<Finding> {
         }
     };
     Some(finding(text, Tone::Neutral, "decay"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By the presets: `home-1996` has 300 days, `maildir` a capacity of 1 GiB.
+    #[test]
+    fn a_life_says_how_it_differs_from_its_preset() {
+        let here = |generator: &str| Scaled::of(generator).expect("a preset").here();
+        assert_eq!(here(r#"{"profile": "home-1996", "days": 300}"#), "");
+        assert_eq!(
+            here(r#"{"profile": "home-1996", "days": 1}"#),
+            ", here 1 day"
+        );
+        let mail = |bytes: u64| {
+            format!(
+                r#"{{"profile": "maildir", "parameters": {{"profile": {{"capacity_bytes": {bytes}}}}}}}"#
+            )
+        };
+        assert_eq!(here(&mail(512 << 20)), ", here on 512 MiB");
+        let smaller = |bytes| Scaled::of(&mail(bytes)).expect("a preset").smaller();
+        assert!(smaller(512 << 20).contains("--capacity takes yours"));
+        assert_eq!(smaller(1 << 30), "");
+        assert_eq!(smaller(4 << 30), "");
+    }
+
+    /// By mke2fs: a group is as many blocks as a block has bits, 128 MiB of 4 KiB.
+    #[test]
+    fn an_ext4_of_one_block_group_stands_for_no_disk() {
+        let has_one = |spec: &str| {
+            has_one_group(&Subject {
+                spec: spec.to_owned(),
+                ..Subject::default()
+            })
+        };
+        assert!(has_one("ext4:size=27M,bsize=4K") && has_one("ext4:size=128M,bsize=4K"));
+        let more = [
+            "ext4:size=129M,bsize=4K",
+            "ext4:size=27M",
+            "ext4:bsize=4K",
+            "xfs:size=64M",
+        ];
+        assert_eq!(more.map(has_one), [false; 4]);
+    }
 }

@@ -14,8 +14,9 @@ use crate::life;
 use crate::report::names::is_simulated;
 use crate::report::subject::{Group, Over, Subject};
 use crate::report::times::{Times, in_same_lives};
-use crate::report::words::{list, percent};
+use crate::report::words::{list, percent, size};
 use fsage_bench::{Ratio, Says};
+use fsage_metrics::{directory_order, layout_score};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -360,7 +361,38 @@ fn fresh(
     } else {
         format!(" Age turns the order round in {}.", list(&parts))
     };
-    Some(format!(" {said}{changed}{turned}"))
+    let why = if is_turned {
+        apart_when_fresh(best.0, rival)
+    } else {
+        None
+    };
+    Some(format!(
+        " {said}{}{changed}{turned}",
+        why.unwrap_or_default()
+    ))
+}
+
+/// Why the one that is the slower one fresh is so, where its layout is not the worse one: how far its files lie apart.
+fn apart_when_fresh(slower: &Subject, faster: &Subject) -> Option<String> {
+    /// Nearer than so much farther apart is no reason.
+    const FARTHER: f64 = 1.25;
+    let fresh = |subject: &Subject, metric| {
+        let over = subject.over(|life| life.last()?.of_control(metric));
+        over.map(|over| over.mean)
+    };
+    let score = |subject| fresh(subject, &layout_score::SCORE);
+    let apart = |subject| fresh(subject, &directory_order::NEXT_FILE_BYTES);
+    let is_whole = score(slower)? >= score(faster)? - super::ALIKE;
+    let (far, near) = (apart(slower)?, apart(faster)?);
+    (is_whole && far > near * FARTHER).then(|| {
+        format!(
+            " Its fresh files are as whole, but lie farther apart: {} from one to the next of a directory in the \
+             median, {} on {}.",
+            size(far.round() as u64),
+            size(near.round() as u64),
+            faster.name
+        )
+    })
 }
 
 /// What age makes of the ratio of two targets: aged over fresh, life by life, with its interval. None of fewer lives
@@ -375,7 +407,10 @@ fn change(of: &Lives, than: &Lives) -> Option<String> {
     let over = Over::of(life::independent(changes))?;
     over.mean_interval?;
     let (digits, ends) = (digits_of(over.ends())?, interval(over.ends())?);
-    Some(format!("{:.digits$} ({ends})", over.mean))
+    let mean = format!("{:.digits$}", over.mean);
+    // Nothing, as far as is known.
+    let is_any = mean.parse() != Ok(1.0);
+    is_any.then(|| format!("{mean} ({ends})"))
 }
 
 #[cfg(test)]
@@ -383,6 +418,7 @@ mod tests {
     use super::*;
     use crate::benching::State;
     use crate::benching::results::Row;
+    use crate::days::DayRow;
     use crate::report::subject::Life;
     use fsage_bench::Measurement;
 
@@ -615,6 +651,30 @@ mod tests {
         let came = said(vec![a, d]).unwrap();
         let expected = "Fresh, a and d are as fast: the difference comes with age.";
         assert!(came.contains(expected), "{came}");
+    }
+
+    #[test]
+    fn who_is_slower_fresh_though_as_whole_has_files_that_lie_apart() {
+        let with = |name: &str, aged, fresh, score: f64, apart: f64| {
+            let mut subject = aged_and_fresh(name, (aged, aged), (fresh, fresh));
+            let mut day = DayRow::default();
+            day.control.set(&layout_score::SCORE, score);
+            day.control.set(&directory_order::NEXT_FILE_BYTES, apart);
+            subject.lives[0].days = vec![day];
+            subject
+        };
+        let b = || with("b", 1000, 2000, 0.94, 16384.0);
+        let said = |a: Subject| said(vec![a, b()]).expect("an answer");
+        let apart = said(with("a", 1250, 1500, 0.95, 51200.0));
+        let why = "Its fresh files are as whole, but lie farther apart: 50 KiB from one to the next of a directory in \
+                   the median, 16 KiB on b.";
+        assert!(apart.contains(why), "{apart}");
+        let near = said(with("a", 1250, 1500, 0.95, 16384.0));
+        let broken = said(with("a", 1250, 1500, 0.90, 51200.0));
+        let in_order = said(with("a", 1250, 2500, 0.95, 51200.0));
+        for other in [near, broken, in_order] {
+            assert!(!other.contains("Its fresh files"), "{other}");
+        }
     }
 
     /// By hand: aged ratios of 1.25, 1.275 and 1.225 over 0.75 fresh have a mean of 5 / 3, and half an interval of
