@@ -124,7 +124,11 @@ impl Kept {
         };
         let ends = self.interval.map(|[low, high]| {
             let [low, high] = [1.0 - high, 1.0 - low].map(shown);
-            format!(" ({low} to {high} %, life by life)")
+            if low == high {
+                format!(" ({low} % in each life)")
+            } else {
+                format!(" ({low} to {high} %, life by life)")
+            }
         });
         format!("{lost}{}", ends.unwrap_or_default())
     }

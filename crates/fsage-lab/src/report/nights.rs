@@ -11,7 +11,7 @@ use crate::error::bail;
 use crate::fleet::{self, Host, Night};
 use crate::watch::Watch;
 use fsage_data::snapshot::is_snapshot;
-use fsage_metrics::{files, free_space, pieces};
+use fsage_metrics::{files, free_space, layout_score, pieces};
 use fsage_report::map::DayFacts;
 use fsage_report::{Cell, Command, DataTable, Exhibit, Finding, Section, Sheet, Tone};
 use std::ffi::OsStr;
@@ -243,6 +243,9 @@ fn when(after_ns: i64) -> String {
 
 /// What the first and the last night say.
 fn found(name: &str, nights: &[Night]) -> Vec<Finding> {
+    /// A smaller share of files in pieces is no bad news.
+    const FEW_BROKEN: f64 = 0.01;
+
     let (Some(first), Some(last)) = (nights.first(), nights.last()) else {
         return Vec::new();
     };
@@ -284,8 +287,13 @@ fn found(name: &str, nights: &[Night]) -> Vec<Finding> {
         ),
     });
     if let ([only], Some(sentence)) = (nights, last.row.in_a_sentence()) {
-        let is_broken = only.row.count(&pieces::FRAGMENTED_FILES) > Some(0);
-        let tone = if is_broken { Tone::Bad } else { Tone::Good };
+        let broken = only.row.count(&pieces::FRAGMENTED_FILES).unwrap_or(0);
+        let scored = only.row.count(&layout_score::SCORED_FILES).unwrap_or(0);
+        let tone = match broken {
+            0 => Tone::Good,
+            broken if (broken as f64) < FEW_BROKEN * scored as f64 => Tone::Neutral,
+            _ => Tone::Bad,
+        };
         found.push(finding(format!("{name}: {sentence}"), tone, "nights"));
     }
     let files = |night: &Night| night.row.count(&files::FILES);

@@ -345,7 +345,10 @@ pub fn run_cells(
     }
     say_room(folder, shown, &ran.manifest, ui);
     match page {
-        Some(page) => ui.note(&format!("\nThe report is {page}.")),
+        Some(page) if said.verdict => ui.note(&format!("\nThe report is {page}.")),
+        Some(page) => ui.note(&format!(
+            "\nThe report is {page}; it has the rest of the verdict: what it holds for, and why."
+        )),
         None => ui.note(&format!("\nThe experiment is {}.", shown.display())),
     }
     let own = ran

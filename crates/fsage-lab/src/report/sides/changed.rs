@@ -117,8 +117,14 @@ pub(super) fn finding(side: &Side, is_one_workload: bool) -> Finding {
             "{target}: nothing says how {other} differs from {first}."
         ));
     } else {
+        let has_room = side.layout.iter().any(|line| room::is_count(&line.metric));
+        let room = if has_room {
+            ", room by what chance does to its count"
+        } else {
+            ""
+        };
         sentences.push(format!(
-            "{target}: {other} {conclusion} {first}: layout scores by less than 0.005, all else by less than 2 %."
+            "{target}: {other} {conclusion} {first}: layout scores by less than 0.005{room}, all else by less than 2 %."
         ));
     }
     if !open.is_empty() {
@@ -334,6 +340,8 @@ mod tests {
             let room = metric(&free_space::PLACEABLE_1M, 13.0, other);
             let (text, _) = said(vec![room], Vec::new());
             assert_eq!(text.contains("hardly differs"), is_alike, "{text}");
+            let of_room = text.contains("room by what chance does to its count, all else");
+            assert_eq!(of_room, is_alike, "{text}");
         }
     }
 }

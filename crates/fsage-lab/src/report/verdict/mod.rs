@@ -87,8 +87,8 @@ pub fn findings(group: &Group) -> Vec<Finding> {
                 let proven = || is_open.then(|| ranking.proven(unlike.is_some()))?;
                 in_short(&answer, options.or_else(proven), &compared)
             }));
-            findings.extend(clock::mixed(group));
             findings.extend(options);
+            findings.extend(clock::mixed(group));
             if group.subjects.iter().any(warnings::varies_reserve) {
                 findings.extend(warnings::reserve(group));
             }

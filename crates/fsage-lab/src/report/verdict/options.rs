@@ -10,7 +10,7 @@ use super::{Sample, finding, skipped_too_many};
 use crate::report::sides::{self, Change, Changes, Difference};
 use crate::report::subject::{Group, Life, Subject};
 use crate::report::words::list;
-use fsage_metrics::{METRICS, layout_score, pieces};
+use fsage_metrics::{METRICS, free_space, layout_score, pieces};
 use fsage_report::{Finding, Tone};
 use fsage_target::TargetSpec;
 use std::fmt::Write as _;
@@ -62,6 +62,15 @@ pub fn sentence(group: &Group, scores_compare: bool) -> Option<Finding> {
             first.name,
             list(&alike)
         );
+        let with_room = others
+            .iter()
+            .filter(|other| alike.contains(&other.name.as_str()));
+        let room: Vec<String> = with_room
+            .filter_map(|other| Some(format!("{}: {}", other.name, room(first, other)?.text)))
+            .collect();
+        if !room.is_empty() {
+            let _ = write!(none, " Of these {}.", list(&room));
+        }
     }
     if !same.is_empty() {
         let _ = write!(
@@ -113,6 +122,16 @@ fn most(first: &Subject, other: &Subject, scores_compare: bool) -> Option<Change
     let is_change = is_beyond_chance(first, other, line);
     let line = is_change.then(|| line.clone())?;
     Changes::of(&[line], &[]).changed.into_iter().next()
+}
+
+/// What changed in the room for large extents; none where nothing did.
+fn room(first: &Subject, other: &Subject) -> Option<Change> {
+    let layout = sides::differences(first, other);
+    let mut lines = layout.into_iter();
+    let line = lines.find(|line| line.metric == free_space::PLACEABLE_1M.id)?;
+    let is_change = is_beyond_chance(first, other, &line);
+    let changes = Changes::of(&[line], &[]).changed;
+    changes.into_iter().next().filter(|_| is_change)
 }
 
 /// Whether both end with the same value of every metric in every life, so that an option does nothing at all.

@@ -136,14 +136,17 @@ impl fmt::Display for Beside<'_> {
         let Beside {
             best, next, all, ..
         } = self;
-        let apart = |how: &str| match &self.as_fast[..] {
-            [] => String::new(),
-            as_fast => format!(", {how}: {}", list(as_fast)),
+        let as_fast = match &self.as_fast[..] {
+            [] => None,
+            as_fast => Some(list(as_fast)),
         };
+        let mut also = None;
         match (all.says, self.none) {
             (Says::Faster | Says::Slower, _) => {
-                let it = if self.as_fast.is_empty() { "it" } else { best };
-                let apart = apart("which cannot be told apart from others");
+                let it = if as_fast.is_none() { "it" } else { best };
+                let apart = as_fast.map_or_else(String::new, |others| {
+                    format!(", which cannot be told apart from others: {others}")
+                });
                 let ends = interval(all.ends);
                 let ends = ends.map_or_else(String::new, |ends| format!(" ({ends} times as fast)"));
                 write!(
@@ -153,11 +156,11 @@ impl fmt::Display for Beside<'_> {
                 )?;
             }
             (Says::Same, Some(none)) => {
-                let also = apart("and so is what cannot be told apart from it");
+                also = as_fast;
                 let is = part(all);
                 write!(
                     f,
-                    "no option is faster than {none}. Aged, beside {next}, {best} is {is}{also}"
+                    "no option is faster than {none}. Aged, beside {next}, {best} is {is}"
                 )?;
             }
             (Says::Same, None) => write!(
@@ -174,7 +177,11 @@ impl fmt::Display for Beside<'_> {
             ": reads {}, writes {}",
             part(&self.reads),
             part(&self.writes)
-        )
+        )?;
+        match also {
+            Some(others) => write!(f, ". Not told apart from it: {others}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -344,18 +351,19 @@ fn fresh(
         turns.then(|| format!("{what} (fresh {fresh})"))
     };
     let is_turned = is_faster && of_best.says == Says::Slower;
-    let parts = [part("reads", &is_read), part("writes", &is_write)];
-    let mut parts: Vec<String> = parts.into_iter().flatten().filter(|_| !is_turned).collect();
-    if parts.is_empty() && !is_turned {
-        let phases: BTreeSet<&str> = cases_of(&best.1)
-            .into_iter()
-            .map(|case| case.1.as_str())
-            .collect();
-        let phases = phases.into_iter();
-        parts = phases
-            .filter_map(|phase| part(phase, &|of| of == phase))
-            .collect();
-    }
+    let [reads, writes] = [part("reads", &is_read), part("writes", &is_write)];
+    let phases: BTreeSet<&str> = cases_of(&best.1)
+        .into_iter()
+        .map(|case| case.1.as_str())
+        .collect();
+    // A phase is not named beside its kind.
+    let is_said =
+        |phase: &str| reads.is_some() && is_read(phase) || writes.is_some() && is_write(phase);
+    let phases = phases.into_iter().filter(|phase| !is_said(phase));
+    let phases = phases.filter_map(|phase| part(phase, &|of| of == phase));
+    let phases: Vec<String> = phases.collect();
+    let parts = [reads, writes].into_iter().flatten().chain(phases);
+    let parts: Vec<String> = parts.filter(|_| !is_turned).collect();
     let turned = if parts.is_empty() {
         String::new()
     } else {

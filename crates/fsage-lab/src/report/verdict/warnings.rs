@@ -168,6 +168,8 @@ pub fn ran_out(group: &Group, ranking: &Ranking<'_>) -> Vec<Finding> {
 pub fn ran_out_anywhere(groups: &[Group]) -> Option<Finding> {
     /// Targets that are named.
     const NAMED: usize = 4;
+    /// A smaller share of the operations is shown as nothing.
+    const LEAST: f64 = 0.005;
     let subjects = groups
         .iter()
         .flat_map(|group| group.subjects.iter().map(move |subject| (group, subject)));
@@ -178,7 +180,7 @@ pub fn ran_out_anywhere(groups: &[Group]) -> Option<Finding> {
             Some(workload) => format!("{} under {workload}", subject.name),
             None => subject.name.clone(),
         };
-        (skipped > 0.0).then(|| (share, format!("{of} ({})", percent(share))))
+        (share >= LEAST).then(|| (share, format!("{of} ({})", percent(share))))
     });
     let mut undone: Vec<(f64, String)> = undone.collect();
     undone.sort_by(|one, other| other.0.total_cmp(&one.0));
