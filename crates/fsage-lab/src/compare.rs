@@ -176,6 +176,9 @@ pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared>
     step("aging");
     steps.age(ui)?;
     made_of.keep(output)?;
+    if treated.is_some_and(|options| options.after_again) {
+        after::have_lived_all(output)?;
+    }
     if made_of.bench.is_some() {
         some_fit(output, &workload, ui)?;
         step("benchmarks");

@@ -365,8 +365,20 @@ pub fn recommendation(all: &[Fullness]) -> Option<String> {
         return None;
     }
     let anyway: Vec<String> = all.iter().filter_map(Fullness::lost_anyway).collect();
+    // A size above the emptiest is worth knowing first.
+    let is_known = all.iter().any(|fullness| {
+        let emptiest = fullness.known().first().map(|(level, _)| *level);
+        fullness
+            .limit()
+            .is_some_and(|limit| Some(limit) != emptiest)
+    });
     Some(if anyway.is_empty() {
         format!("In short: {parts}.{large}")
+    } else if is_known {
+        let anyway = list(&anyway);
+        format!(
+            "In short: {parts}.{large} Most of what age costs is not for lack of room: {anyway}."
+        )
     } else {
         let anyway = list(&anyway);
         format!(

@@ -324,6 +324,20 @@ pub struct Request<'a> {
     pub is_resumed: bool,
 }
 
+/// Refuses what cannot live on once it is aged, before long work: real targets that skipped operations.
+///
+/// # Errors
+/// There is one; the run cannot be read.
+pub(crate) fn have_lived_all(run: &Path) -> crate::Result<()> {
+    for facts in &Manifest::read(run)?.targets {
+        let spec = TargetSpec::parse(&facts.spec)?;
+        if spec.real()?.is_some() {
+            real::can_live_on(facts, &spec)?;
+        }
+    }
+    Ok(())
+}
+
 /// Treats the targets of a complete run, each in every way that suits it, and keeps what came of it. A command that
 /// fails costs its own stages alone.
 ///

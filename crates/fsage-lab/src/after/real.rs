@@ -28,6 +28,20 @@ use std::time::Instant;
 /// Bytes of a sector, in which the kernel counts what loop devices do.
 const SECTOR_BYTES: u64 = 512;
 
+/// Refuses to live on with a target of which nobody knows any more which operations it skipped.
+///
+/// # Errors
+/// It skipped some.
+pub(super) fn can_live_on(facts: &TargetFacts, spec: &TargetSpec) -> crate::Result<()> {
+    ensure!(
+        facts.skipped == 0,
+        "{spec}: --after-again: {} operations of its life were skipped, and nobody knows any more which; age it on a \
+         larger image, or treat it as it is: the same command with --resume and without --after-again",
+        facts.skipped
+    );
+    Ok(())
+}
+
 /// The stages of an image. A command that fails has none, and stands in `failed`.
 pub fn stages(
     life: &Life<'_>,
@@ -39,12 +53,7 @@ pub fn stages(
     let _unfinished = interrupt::Unfinished::begin();
     let image = Image::of(life, facts, spec)?;
     if life.more.is_some() {
-        ensure!(
-            facts.skipped == 0,
-            "--after-again: {} operations of its life were skipped, and nobody knows any more which; age it on a \
-             larger image",
-            facts.skipped
-        );
+        can_live_on(facts, spec)?;
     }
     let mut stages = Vec::new();
     let mut folders = Vec::new();

@@ -74,6 +74,12 @@ pub fn quantiles(days: &[Option<u64>]) -> (Option<u64>, Option<u64>, Option<u64>
 }
 
 impl Answer {
+    /// Its sentence behind the name of the limit.
+    pub(super) fn when(&self) -> &str {
+        let when = self.sentence.split_once(": ");
+        when.map_or(self.sentence.as_str(), |(_, when)| when)
+    }
+
     /// Sums up the days on which lives crossed a limit, of which so many days were looked at. An interval is claimed
     /// unless there is a reason not to. Of a past that came to a slower pace than its mean one, by so many times, it
     /// reaches to where the latest life would be at that pace.

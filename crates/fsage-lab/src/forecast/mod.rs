@@ -25,6 +25,7 @@ use crate::build::Build;
 use crate::compare::Workload;
 use crate::error::{Context, bail};
 use crate::generate::{Output, Source, generate};
+use crate::report::by_value::sentence_case;
 use crate::report::words::{counted, lasting, list};
 use crate::watch::Watch;
 use crate::workload::is_there;
@@ -814,10 +815,17 @@ impl Forecast {
         };
         match self.first_crossed().map(|place| &self.answers[place]) {
             Some(answer) => {
-                let when = answer.sentence.split_once(": ");
-                let when = when.map_or(answer.sentence.as_str(), |(_, when)| when);
+                let when = answer.when();
+                let open = self.answers.iter().filter(|other| !other.already);
+                let mut outages = open.filter(|other| other.limit.is_of_failures());
+                // Whatever comes first: that is when work stops.
+                let outage = outages
+                    .find(|other| !std::ptr::eq(*other, answer) && other.median_day.is_some());
+                let outage = outage.map_or_else(String::new, |outage| {
+                    format!(" {}: {}", sentence_case(&outage.limit.text), outage.when())
+                });
                 format!(
-                    "In short, {next} comes {}, {when}{behind}",
+                    "In short, {next} comes {}, {when}{outage}{behind}",
                     answer.limit.text
                 )
             }

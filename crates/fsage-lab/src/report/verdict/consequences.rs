@@ -1,6 +1,6 @@
 //! What follows from the layout: room for large extents, and the speed of benchmarks.
 
-use super::{finding, order, skipped_too_many};
+use super::{finding, order, skipped_too_many, together};
 use crate::after::Outcome;
 use crate::benching::{HOT_FILES, digits, results, words};
 use crate::days::DayRow;
@@ -628,7 +628,9 @@ fn ranked(group: &Group, compared: &Compared) -> String {
             } else {
                 format!(" ({low:.2} to {high:.2})")
             };
-            format!("{name} and {next} cannot be separated{of}")
+            let sizes = together::sizes_of(group, [name, next], (&compared.suite, &compared.phase));
+            let sizes = sizes.map_or_else(String::new, |sizes| format!(", but {sizes}"));
+            format!("{name} and {next} cannot be separated{of}{sizes}")
         }
     };
     let is_full = |of: &str| {

@@ -103,7 +103,7 @@ pub fn sentence(group: &Group) -> Option<Answer> {
         "for {life}, over {over}: {answer}.{}{} {means} of the ratios of {cases} cases, every size of every \
          phase once.{others}{}",
         fresh.unwrap_or_default(),
-        slower_at(&known[best].1, &known[next].1, next_name, all.says),
+        by_size(&known[best].1, &known[next].1, next_name, all.says),
         hidden_by_flash(group, all.says == Says::Faster && all.mean >= LITTLE).unwrap_or_default()
     );
     Some(Answer {
@@ -185,38 +185,79 @@ impl fmt::Display for Beside<'_> {
     }
 }
 
-/// Sizes of files at which the faster target is the slower one: those who have such files want the other.
-fn slower_at(best: &Lives, next: &Lives, next_name: &str, says: Says) -> String {
-    if says != Says::Faster {
-        return String::new();
-    }
+/// Sizes of files at which the faster target is the slower one, for those who have such files, and where all sizes
+/// together leave it open what each says.
+fn by_size(best: &Lives, next: &Lives, next_name: &str, says: Says) -> String {
     let sizes: BTreeSet<u64> = cases_of(best)
         .into_iter()
         .filter_map(|case| case.2)
         .collect();
-    let slower = sizes.into_iter().filter_map(|size| {
+    let is_open = says == Says::Inconclusive;
+    let mut is_any_decided = false;
+    let said = sizes.iter().filter_map(|&size| {
         let is_of = |case: &Case| case.2 == Some(size);
         let of_size = of_cases(best, next, true, is_of)?.0;
-        (of_size.says == Says::Slower).then(|| {
-            let slower = words(of_size.mean, of_size.ends, of_size.says);
-            let details = interval(of_size.ends).into_iter();
-            let details: Vec<String> = details.chain(phases_at(best, next, size)).collect();
-            let details = match &details[..] {
-                [] => String::new(),
-                details => format!(" ({})", details.join("; ")),
-            };
-            format!("at {} {slower}{details}", in_units(size))
+        if !is_open && of_size.says != Says::Slower {
+            return None;
+        }
+        let phases = phases_at(best, next, size);
+        let is_decided = of_size.says != Says::Inconclusive;
+        is_any_decided |= is_decided || phases.is_some();
+        let (said, ends) = if is_decided {
+            let said = words(of_size.mean, of_size.ends, of_size.says);
+            (said, interval(of_size.ends))
+        } else {
+            ("open".to_owned(), None)
+        };
+        let details: Vec<String> = ends.into_iter().chain(phases).collect();
+        let details = match &details[..] {
+            [] => String::new(),
+            details => format!(" ({})", details.join("; ")),
+        };
+        Some(format!("at {} {said}{details}", in_units(size)))
+    });
+    let said: Vec<String> = said.collect();
+    match said.len() {
+        0 => String::new(),
+        _ if !is_open => format!(
+            " Not at every size of files: beside {next_name} it is {}.",
+            list(&said)
+        ),
+        // A single size is all of it.
+        1 => String::new(),
+        _ if is_any_decided => format!(
+            " By size of files, beside {next_name} it is {}.",
+            list(&said)
+        ),
+        _ => String::new(),
+    }
+}
+
+/// Of a phase that leaves two targets open the sizes of files that do not: `at 16K a is 2.1 times as fast`. None where
+/// there are none, or all say the same.
+pub(super) fn sizes_of(group: &Group, [one, other]: [&str; 2], of: (&str, &str)) -> Option<String> {
+    let lives = |name: &str| {
+        let subject = group.subjects.iter().find(|subject| subject.name == name)?;
+        Some(measured(subject))
+    };
+    let (of_one, of_other) = (lives(one)?, lives(other)?);
+    let is_phase = |case: &Case| (case.0.as_str(), case.1.as_str()) == of;
+    let sizes: BTreeSet<u64> = cases_of(&of_one)
+        .into_iter()
+        .filter(|case| is_phase(case))
+        .filter_map(|case| case.2)
+        .collect();
+    let said = sizes.into_iter().filter_map(|size| {
+        let is_of = |case: &Case| is_phase(case) && case.2 == Some(size);
+        let times = of_cases(&of_one, &of_other, true, is_of)?.0;
+        let is_decided = times.says != Says::Inconclusive;
+        is_decided.then(|| {
+            let said = words(times.mean, times.ends, times.says);
+            format!("at {} {one} is {said}", in_units(size))
         })
     });
-    let slower: Vec<String> = slower.collect();
-    if slower.is_empty() {
-        String::new()
-    } else {
-        format!(
-            " Not at every size of files: beside {next_name} it is {}.",
-            list(&slower)
-        )
-    }
+    let said: Vec<String> = said.collect();
+    (!said.is_empty()).then(|| list(&said))
 }
 
 /// What each phase says at a size of files, where they differ: `create 60 % slower, read as fast`.
@@ -416,8 +457,8 @@ fn change(of: &Lives, than: &Lives) -> Option<String> {
     over.mean_interval?;
     let (digits, ends) = (digits_of(over.ends())?, interval(over.ends())?);
     let mean = format!("{:.digits$}", over.mean);
-    // Nothing, as far as is known.
-    let is_any = mean.parse() != Ok(1.0);
+    // Nothing, or nothing that is known.
+    let is_any = mean.parse() != Ok(1.0) && over.ends().0 > 0.0;
     is_any.then(|| format!("{mean} ({ends})"))
 }
 
@@ -659,6 +700,46 @@ mod tests {
         let came = said(vec![a, d]).unwrap();
         let expected = "Fresh, a and d are as fast: the difference comes with age.";
         assert!(came.contains(expected), "{came}");
+    }
+
+    /// By hand: of three lives `a` is half as fast at 16K, and 2, 3 or 9 times as fast at 1M: 4.67 with half an interval
+    /// of 4.303 * 3.79 / sqrt(3) = 9.4 is open, and so are both sizes together.
+    #[test]
+    fn sizes_are_told_where_all_of_them_leave_it_open() {
+        let of = |name: &str, small: u64, large: [u64; 3]| {
+            let lives = large.iter().enumerate().map(|(life, &large)| {
+                let mut bench = aged_and_fresh(name, (small, small), (small, small)).lives[0]
+                    .bench
+                    .clone();
+                let at_1m = aged_and_fresh(name, (large, large), (large, large)).lives[0]
+                    .bench
+                    .clone();
+                bench.extend(at_1m.into_iter().map(|mut row| {
+                    row.measurement.file_bytes = Some(1 << 20);
+                    row
+                }));
+                Life {
+                    life: life::Life::named(&life),
+                    bench,
+                    ..Life::default()
+                }
+            });
+            Subject {
+                lives: lives.collect(),
+                ..subject(name, 1, 1)
+            }
+        };
+        let group = [of("a", 500, [200, 300, 900]), of("b", 1000, [100; 3])];
+        let text = said(group.to_vec()).expect("an answer");
+        let sizes = "By size of files, beside b it is at 16K 50 % slower and at 1M open.";
+        assert!(text.contains(sizes), "{text}");
+        let group = Group {
+            subjects: group.into(),
+            ..Group::default()
+        };
+        let create = sizes_of(&group, ["a", "b"], ("sequential", "create"));
+        assert_eq!(create.as_deref(), Some("at 16K a is 50 % slower"));
+        assert_eq!(sizes_of(&group, ["a", "b"], ("sequential", "delete")), None);
     }
 
     #[test]
