@@ -344,13 +344,7 @@ pub fn run_cells(
         ui.note(&format!("Cells that were done before: {}.", ran.skipped));
     }
     say_room(folder, shown, &ran.manifest, ui);
-    match page {
-        Some(page) if said.verdict => ui.note(&format!("\nThe report is {page}.")),
-        Some(page) => ui.note(&format!(
-            "\nThe report is {page}; it has the rest of the verdict: what it holds for, and why."
-        )),
-        None => ui.note(&format!("\nThe experiment is {}.", shown.display())),
-    }
+    ui.note(&where_it_is(page.as_deref(), shown, said));
     let own = ran
         .manifest
         .cells
@@ -361,6 +355,19 @@ pub fn run_cells(
         Some(checked) if !checked.passed => Err(No(checked.sentence()).into()),
         _ => Ok(()),
     }
+}
+
+/// Where the page is, and whether it says more than was printed, or else the experiment.
+fn where_it_is(page: Option<&str>, shown: &Path, said: Said) -> String {
+    let Some(page) = page else {
+        return format!("\nThe experiment is {}.", shown.display());
+    };
+    let rest = if said.verdict {
+        ""
+    } else {
+        "; it has the rest of the verdict: what it holds for, and why"
+    };
+    format!("\nThe report is {page}{rest}.")
 }
 
 /// The array of jobs that is asked for, if one is.
