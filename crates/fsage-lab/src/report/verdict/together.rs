@@ -702,8 +702,8 @@ mod tests {
         assert!(came.contains(expected), "{came}");
     }
 
-    /// By hand: of three lives `a` is half as fast at 16K, and 2, 3 or 9 times as fast at 1M: 4.67 with half an interval
-    /// of 4.303 * 3.79 / sqrt(3) = 9.4 is open, and so are both sizes together.
+    /// By hand: of three lives `a` is half as fast at 16K, and 2, 3 or 9 times as fast at 1M: 4.67, half an interval of
+    /// 4.303 * 3.79 / sqrt(3) = 9.4 is open, and so are both sizes together.
     #[test]
     fn sizes_are_told_where_all_of_them_leave_it_open() {
         let of = |name: &str, small: u64, large: [u64; 3]| {
