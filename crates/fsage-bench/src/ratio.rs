@@ -17,6 +17,9 @@ pub const LEAST_APART: usize = 5;
 const SAME: f64 = 0.01;
 /// Where an interval around 1 ends at most so far from it, both are as fast.
 const NEAR: f64 = 0.05;
+/// On real file systems a ratio within this of 1 is no difference either: what disturbs a machine comes in stretches,
+/// which strike one side more often than repetitions that are drawn each for itself know.
+const STRETCHES: f64 = 0.02;
 /// Where the interval ends at most this share of the ratio from it, more repetitions would not say much more.
 const NARROW: f64 = 0.05;
 
@@ -50,8 +53,8 @@ pub struct Ratio {
     pub high: f64,
     /// Share of the ratios, from repetitions drawn anew, that lies between them.
     pub confidence: f64,
-    /// Whether there are enough repetitions to tell a difference from chance.
-    is_enough: bool,
+    /// Whether both sides were measured each for itself, on real file systems.
+    is_apart: bool,
 }
 
 /// What a ratio says.
@@ -208,7 +211,7 @@ impl Ratio {
             low: drawn[outside].min(median),
             high: drawn[RESAMPLES - 1 - outside].max(median),
             confidence: CONFIDENCE,
-            is_enough: !is_apart || count >= LEAST_APART,
+            is_apart,
         })
     }
 
@@ -217,17 +220,25 @@ impl Ratio {
         if self.low.total_cmp(&1.0).is_eq() && self.high.total_cmp(&1.0).is_eq() {
             // Every repetition gave the same value on both sides: a count, or a size, which no chance disturbs.
             Says::Same
-        } else if self.is_enough {
-            Says::of(self.median, (self.low, self.high))
-        } else {
+        } else if !self.is_enough() {
             Says::Inconclusive
+        } else if self.is_apart && self.low <= 1.0 + STRETCHES && self.high >= 1.0 - STRETCHES {
+            // With 1 inside.
+            Says::of(self.median, (self.low.min(1.0), self.high.max(1.0)))
+        } else {
+            Says::of(self.median, (self.low, self.high))
         }
+    }
+
+    /// Whether there are enough repetitions to tell a difference from chance.
+    fn is_enough(&self) -> bool {
+        !self.is_apart || self.count >= LEAST_APART
     }
 
     /// Whether more repetitions would not say much more.
     pub fn is_narrow(&self) -> bool {
         let narrow = NARROW * self.median;
-        self.is_enough && self.median - self.low <= narrow && self.high - self.median <= narrow
+        self.is_enough() && self.median - self.low <= narrow && self.high - self.median <= narrow
     }
 }
 
@@ -273,6 +284,20 @@ mod tests {
             ratio_apart.low < 0.8 && ratio_apart.high > 1.2,
             "{ratio_apart:?}"
         );
+    }
+
+    /// By hand: the interval of five values against five that are all 1 is that of the values.
+    #[test]
+    fn on_real_file_systems_a_difference_leaves_out_what_stretches_of_noise_make() {
+        let says = |values: [f64; 5]| ratio(apart(values.to_vec(), vec![1.0; 5])).says();
+        assert_eq!(says([1.015, 1.10, 1.10, 1.10, 1.16]), Says::Inconclusive);
+        assert_eq!(says([1.025, 1.10, 1.10, 1.10, 1.16]), Says::Faster);
+        assert_eq!(says([1.015, 1.02, 1.03, 1.03, 1.04]), Says::Same);
+        assert_eq!(says([0.70, 0.80, 0.80, 0.80, 0.97]), Says::Slower);
+        assert_eq!(says([0.70, 0.80, 0.80, 0.80, 0.985]), Says::Inconclusive);
+        // In pairs nothing disturbs one side alone.
+        let in_pairs = [1.015, 1.10, 1.10, 1.10, 1.16].map(|speed| (speed, 1.0));
+        assert_eq!(ratio(paired(in_pairs.to_vec())).says(), Says::Faster);
     }
 
     /// By hand: 2/4, 3/6 and 5/10 are 0.5 each, whichever pairs are drawn.
