@@ -321,20 +321,22 @@ pub fn recommendation(all: &[Fullness]) -> Option<String> {
         match fullness.limit() {
             Some(level) if level != fullest => {
                 let full = percent(level.utilization);
-                let open = fullness.open();
-                let open = open.map(|next| {
-                    let too_full = fullness.too_full();
-                    let too_full = too_full.map(|level| percent(level.utilization));
-                    format!(
-                        " ({} is open{})",
-                        percent(next.utilization),
-                        too_full.map_or_else(String::new, |full| format!(", {full} too full"))
-                    )
+                let too_full = fullness.too_full();
+                let too_full = too_full.map(|level| percent(level.utilization));
+                let too_full =
+                    too_full.map_or_else(String::new, |full| format!(", {full} too full"));
+                limited.push(match fullness.open() {
+                    None => format!("{name} at {full} full or less"),
+                    // In the mean it loses little.
+                    Some(next) if next.kept.is_some_and(|kept| kept.ratio >= LITTLE_LOST) => {
+                        let next = percent(next.utilization);
+                        format!("{name} at {next} full or less (likely; {full} is sure{too_full})")
+                    }
+                    Some(next) => {
+                        let next = percent(next.utilization);
+                        format!("{name} at {full} full or less ({next} is open{too_full})")
+                    }
                 });
-                limited.push(format!(
-                    "{name} at {full} full or less{}",
-                    open.unwrap_or_default()
-                ));
             }
             Some(level) => {
                 let full = percent(level.utilization);
@@ -646,11 +648,18 @@ impl Fullness {
     }
 }
 
-/// How many sizes, from the emptiest on, are sure to lose little beside it and had room for everything.
+/// How many sizes, from the emptiest on, are sure to lose little beside it and had room for everything: of those that
+/// are not sure to lose much, up to the fullest that is sure to lose little, which speaks for the emptier ones too.
 fn alike(known: &[(&Level, Left)]) -> usize {
-    let is_alike =
-        |(level, _): &&(&Level, Left)| level.skipped == 0 && level.costs() == Some(Costs::Little);
-    known.iter().take_while(is_alike).count()
+    let may_be = |(level, _): &&(&Level, Left)| {
+        level.skipped == 0 && matches!(level.costs(), Some(Costs::Little | Costs::Open))
+    };
+    let possible = known.iter().take_while(may_be).count();
+    let is_sure = |(level, _): &(&Level, Left)| level.costs() == Some(Costs::Little);
+    known[..possible]
+        .iter()
+        .rposition(is_sure)
+        .map_or(0, |last| last + 1)
 }
 
 fn extents_of_1m(number: f64) -> String {

@@ -260,9 +260,17 @@ fn what_a_fuller_size_costs_is_told_life_by_life() {
     );
     assert_eq!(short, "In short: keep ext4 at 80 % full or less.");
     // Means 0.91 and 0.88, deviations 0.05: on either side of a tenth.
-    for (kept, cost) in [
-        ([0.96, 0.91, 0.86], "9 % (-3 to 21 %, life by life)"),
-        ([0.93, 0.88, 0.83], "12 % (0 to 24 %, life by life)"),
+    for (kept, cost, advice) in [
+        (
+            [0.96, 0.91, 0.86],
+            "9 % (-3 to 21 %, life by life)",
+            "80 % full or less (likely; 60 % is sure)",
+        ),
+        (
+            [0.93, 0.88, 0.83],
+            "12 % (0 to 24 %, life by life)",
+            "60 % full or less (80 % is open)",
+        ),
     ] {
         let (sentence, short) = said(vec![emptiest(), lived(120, 0.80, &kept)]);
         assert!(
@@ -272,10 +280,7 @@ fn what_a_fuller_size_costs_is_told_life_by_life() {
             )),
             "{sentence}"
         );
-        assert_eq!(
-            short,
-            "In short: keep ext4 at 60 % full or less (80 % is open)."
-        );
+        assert_eq!(short, format!("In short: keep ext4 at {advice}."));
     }
     let open = || lived(120, 0.80, &[0.96, 0.91, 0.86]);
     let much = lived(100, 0.85, &[0.70, 0.71, 0.72]);
@@ -288,8 +293,12 @@ fn what_a_fuller_size_costs_is_told_life_by_life() {
     );
     assert_eq!(
         short,
-        "In short: keep ext4 at 60 % full or less (80 % is open, 85 % too full)."
+        "In short: keep ext4 at 80 % full or less (likely; 60 % is sure, 85 % too full)."
     );
+    // A fuller size that is sure to lose little speaks for one that is open.
+    let fuller = lived(100, 0.85, &[0.98, 0.96, 0.97]);
+    let (_, short) = said(vec![emptiest(), open(), fuller]);
+    assert_eq!(short, "In short: ext4 may be 85 % full, the fullest tried.");
     let all = by_target(Some(&phase), [emptiest(), open()]);
     assert!(of_lives(&all, true).is_some_and(|text| text.contains("more lives")));
     // Two lives have no interval; a size without room is no open one.

@@ -169,7 +169,7 @@ fn list(json: bool) -> anyhow::Result<()> {
 
 /// The options; of a run that was benchmarked before, its device and its host where none are named, so that results are
 /// of one machine.
-fn as_before(args: &Args, ui: Ui) -> benching::Options {
+fn as_before(args: &Args, targets: &[TargetSpec], ui: Ui) -> benching::Options {
     let mut options = args.options.clone();
     let kept = args.run.as_deref().and_then(MadeOf::kept);
     let Some(before) = kept.and_then(|made_of| made_of.bench) else {
@@ -184,7 +184,9 @@ fn as_before(args: &Args, ui: Ui) -> benching::Options {
         let named = [("--device", &options.device), ("--host", &options.host)];
         let named = named.map(|(option, name)| Some(format!("{option} {}", name.as_ref()?)));
         let named: Vec<String> = named.into_iter().flatten().collect();
-        if !named.is_empty() {
+        // Real ones ran on what they lie on.
+        let is_simulated = |spec: &TargetSpec| matches!(spec.real(), Ok(None));
+        if !named.is_empty() && targets.iter().any(is_simulated) {
             ui.note(&format!(
                 "On {}, as the run was benchmarked; --device NAME takes another one.",
                 named.join(" ")
@@ -195,7 +197,7 @@ fn as_before(args: &Args, ui: Ui) -> benching::Options {
 }
 
 fn plan(args: &Args, targets: &[TargetSpec], ui: Ui) -> anyhow::Result<Plan> {
-    let options = as_before(args, ui);
+    let options = as_before(args, targets, ui);
     let mut plan = args.exec.plan(&options, targets)?;
     if let Some(line) = &args.exec.line
         && !Command::names_place(line)
