@@ -245,9 +245,9 @@ fn speeds(group: &Group, all: &[(&Subject, Outcome)]) -> Option<Sheet> {
     let (lowest, highest) = (data.columns.len() - 2, data.columns.len() - 1);
     let has_width = data.rows.iter().any(|row| row[lowest] != row[highest]);
     let interval = if has_width {
-        "A speed as a multiple of that of the same day without treatment has its 99 % interval beside it. Speeds of this \
-         table were measured together; those of another one on a real machine at another time, which may be why they \
-         are others."
+        "A speed as a multiple of that of the same day without treatment has its 99 % interval beside it. Speeds of \
+         this table were measured together; those of another one on a real machine at another time, which may be why \
+         they are others."
     } else {
         // Repetitions on a model can be equal: an interval of no width is none.
         data.columns.truncate(lowest);

@@ -103,13 +103,19 @@ fn a_file_is_followed_through_its_days() {
             assert_eq!(found["served"]["first_goal"].to_string(), first[4]);
             assert_eq!(found["served"]["first_got"].to_string(), first[6]);
         }
-        // The larger of the two, where both lie in one piece.
+        // On ext4 the larger of two in one piece each.
         let most = json(at, &format!("history run/{target} --json"));
         assert_eq!(most["path"], "/f1");
         let said = fsage(at, &format!("history run/{target}"), 0);
-        let first = "No file is in more than one piece at the end; the largest:\n\n/f1 (inode ";
+        // FFS puts its blocks apart.
+        let none = if target == "ffs" {
+            ""
+        } else {
+            "No file is in more than one piece at the end; the largest:\n\n"
+        };
+        let first = format!("{none}/f1 (inode ");
         assert!(
-            said.contains("rewrite") && said.starts_with(first),
+            said.contains("rewrite") && said.starts_with(&first),
             "{said}"
         );
         let rewritten = said.lines().find(|line| line.contains("rewrite"));
