@@ -102,6 +102,17 @@ impl Mean {
         Mean::of(&life::independent(values))
     }
 
+    /// The same of what cannot be negative: an interval that would be says only that lives differ too much.
+    pub fn shown_ratio(mean: Option<&Mean>) -> String {
+        match mean {
+            Some(Mean {
+                mean,
+                interval: Some((low, _)),
+            }) if *low <= 0.0 => format!("{mean:.3} (open)"),
+            mean => Mean::shown(mean),
+        }
+    }
+
     pub fn shown(mean: Option<&Mean>) -> String {
         match mean {
             Some(Mean {
@@ -417,11 +428,11 @@ fn print_benchmarks(out: &mut impl Write, rows: &[Row]) -> io::Result<bool> {
                 row.named.clone(),
                 speed_digits(mean.aged.mean),
                 mean.unit.clone(),
-                Mean::shown(Some(&mean.aged_by_control)),
+                Mean::shown_ratio(Some(&mean.aged_by_control)),
             ]);
             let beside = [&mean.aged_by_first, &mean.control_by_first];
             let beside = beside.into_iter().filter(|_| has_first);
-            let beside = beside.map(|mean| Mean::shown(mean.as_ref()));
+            let beside = beside.map(|mean| Mean::shown_ratio(mean.as_ref()));
             table.add_row(cells.chain(beside).collect::<Vec<String>>());
         }
     }
@@ -432,6 +443,19 @@ fn print_benchmarks(out: &mut impl Write, rows: &[Row]) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_ratio_whose_interval_reaches_0_is_open() {
+        let shown = |low: f64| {
+            let interval = Some((low, 0.842 - low));
+            Mean::shown_ratio(Some(&Mean {
+                mean: 0.421,
+                interval,
+            }))
+        };
+        assert_eq!(shown(-0.741), "0.421 (open)");
+        assert_eq!(shown(0.321), "0.421 ± 0.100");
+    }
 
     #[test]
     fn cells_that_are_not_done_are_named_where_they_leave_too_few_lives() {

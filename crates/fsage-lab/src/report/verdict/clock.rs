@@ -171,7 +171,7 @@ fn replayed(group: &Group, replayed: &[&Subject], by_time: &[&Subject]) -> Optio
     Some(format!(
         "{} lived these days as fast as they could be replayed, so that delayed allocation may have seen all that a \
          day wrote at once. A kernel to which they really happen writes back every 30 seconds, and usually decays \
-         more.{model}",
+         more, but where programs flush what they write.{model}",
         names(replayed)
     ))
 }

@@ -9,14 +9,15 @@ use super::consequences::{
 };
 use super::{options, skipped_too_many};
 use crate::aging::in_units;
+use crate::benching::results::Row;
 use crate::benching::{Line, lines, words};
 use crate::life;
 use crate::report::names::is_simulated;
 use crate::report::subject::{Group, Over, Subject};
 use crate::report::times::{Times, in_same_lives};
 use crate::report::words::{list, percent, size};
-use fsage_bench::{Ratio, Says};
-use fsage_metrics::{directory_order, layout_score};
+use fsage_bench::{Ratio, Says, benchmarks};
+use fsage_metrics::{directory_order, files, layout_score};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -99,11 +100,15 @@ pub fn sentence(group: &Group) -> Option<Answer> {
         Some(_) => "These are geometric means",
         None => "That is the geometric mean",
     };
+    let mut sizes = by_size(&known[best].1, &known[next].1, next_name, all.says);
+    if !sizes.is_empty() {
+        sizes.push_str(&mean_size(known[best].0).unwrap_or_default());
+    }
     let text = format!(
         "for {life}, over {over}: {answer}.{}{} {means} of the ratios of {cases} cases, every size of every \
          phase once.{others}{}",
         fresh.unwrap_or_default(),
-        by_size(&known[best].1, &known[next].1, next_name, all.says),
+        sizes,
         hidden_by_flash(group, all.says == Says::Faster && all.mean >= LITTLE).unwrap_or_default()
     );
     Some(Answer {
@@ -233,6 +238,16 @@ fn by_size(best: &Lives, next: &Lives, next_name: &str, says: Says) -> String {
     }
 }
 
+/// How large the files of the workload are, for those who ask which size is theirs.
+fn mean_size(subject: &Subject) -> Option<String> {
+    let end = |metric| Some(subject.at_end(|day| day.value(metric))?.mean);
+    let (bytes, files) = (end(&files::FILE_BYTES)?, end(&files::FILES)?);
+    (files > 0.0).then(|| {
+        let mean = size((bytes / files).round() as u64);
+        format!(" Files of this workload have {mean} in the mean.")
+    })
+}
+
 /// Of a phase that leaves two targets open the sizes of files that do not: `at 16K a is 2.1 times as fast`. None where
 /// there are none, or all say the same.
 pub(super) fn sizes_of(group: &Group, [one, other]: [&str; 2], of: (&str, &str)) -> Option<String> {
@@ -293,11 +308,17 @@ fn is_write(phase: &str) -> bool {
     words.iter().any(|word| phase.contains(word))
 }
 
+/// What was measured of a target in each life: by suites of ours, and by commands of the user's where there is nothing
+/// else, since nobody knows how these weigh beside them.
 fn measured(subject: &Subject) -> Lives {
+    let is_own = |row: &Row| benchmarks::by_name(&row.measurement.benchmark).is_some();
+    let mut rows = subject.lives.iter().flat_map(|life| &life.bench);
+    let has_own = rows.any(is_own);
     let lives = subject.lives.iter().map(|life| {
         let by_suite = life
             .bench
             .chunk_by(|a, b| a.measurement.benchmark == b.measurement.benchmark);
+        let by_suite = by_suite.filter(|rows| is_own(&rows[0]) || !has_own);
         let lines = by_suite.flat_map(|rows| {
             let suite = &rows[0].measurement.benchmark;
             lines(rows).into_iter().map(move |line| {
@@ -466,7 +487,6 @@ fn change(of: &Lives, than: &Lives) -> Option<String> {
 mod tests {
     use super::*;
     use crate::benching::State;
-    use crate::benching::results::Row;
     use crate::days::DayRow;
     use crate::report::subject::Life;
     use fsage_bench::Measurement;
@@ -740,6 +760,38 @@ mod tests {
         let create = sizes_of(&group, ["a", "b"], ("sequential", "create"));
         assert_eq!(create.as_deref(), Some("at 16K a is 50 % slower"));
         assert_eq!(sizes_of(&group, ["a", "b"], ("sequential", "delete")), None);
+    }
+
+    #[test]
+    fn commands_of_the_users_weigh_only_where_there_is_nothing_else() {
+        let with_command = |name: &str, own: u64, command: u64| {
+            let mut subject = subject(name, own, own);
+            let more = aged_and_fresh(name, (command, command), (command, command));
+            let rows = more.lives[0].bench.iter().cloned().map(|mut row| {
+                "tar-backup".clone_into(&mut row.measurement.benchmark);
+                row
+            });
+            subject.lives[0].bench.extend(rows);
+            subject
+        };
+        let both = said(vec![
+            with_command("a", 2000, 100),
+            with_command("b", 1000, 900),
+        ]);
+        let own = said(vec![subject("a", 2000, 2000), subject("b", 1000, 1000)]);
+        assert_eq!(both, own);
+        let alone = |mut of: Subject| {
+            of.lives[0]
+                .bench
+                .retain(|row| row.measurement.benchmark == "tar-backup");
+            of
+        };
+        let alone = [with_command("a", 1, 100), with_command("b", 1, 900)].map(alone);
+        assert!(
+            said(alone.to_vec())
+                .expect("an answer")
+                .contains("b. Aged, beside a, it is 9.0 times as fast")
+        );
     }
 
     #[test]
