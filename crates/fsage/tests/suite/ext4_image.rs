@@ -146,18 +146,17 @@ fn a_model_and_an_image_begin_with_a_snapshot() {
     assert!(refused.contains("expected ext4"), "{refused}");
 }
 
-/// By hand: the appends of two files of 4 KiB blocks alternate, and each call is put to disk at once (`regime=c`), so
-/// that each of the first life's files is in several pieces; the second life writes a file of its own beside them.
+/// By hand: the first life leaves a file of 4,096 and 40,000 bytes in the image, and the second writes one of its own.
 #[test]
 fn a_file_of_an_image_is_said_to_have_come_with_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
     fs::write(
         at.join("first.ops"),
-        "create 1 2 4096\ncreate 2 2 4096\nday 1\nappend 1 40000\nday 2\n",
+        "create 1 0 4096\ncreate 2 0 4096\nday 1\nappend 1 40000\nday 2\n",
     )
     .expect("a file");
-    fs::write(at.join("second.ops"), "create 3 2 9000\nday 1\n").expect("a file");
+    fs::write(at.join("second.ops"), "create 3 0 9000\nday 1\n").expect("a file");
     fsage(
         at,
         "export first.ops disk.img --on ext4:size=64M,regime=c",
@@ -166,8 +165,6 @@ fn a_file_of_an_image_is_said_to_have_come_with_it() {
     fsage(at, "age second.ops --on ext4:from=disk.img -o run", 0);
     let run = target_folder(at, "run");
     let run = run.strip_prefix(at).expect("below").display().to_string();
-    let listed = fsage(at, "inspect disk.img --extents --json", 0);
-    assert!(listed.contains("f1"), "{listed}");
     let json: serde_json::Value =
         serde_json::from_str(&fsage(at, &format!("history {run} --path /f1 --json"), 0))
             .expect("JSON");
@@ -179,10 +176,10 @@ fn a_file_of_an_image_is_said_to_have_come_with_it() {
     assert!(said.contains("It came with disk.img"), "{said}");
     let own = fsage(at, &format!("history {run} --path f3"), 0);
     assert!(
-        !own.contains("It came with") && own.contains("create 8.79 KiB"),
+        !own.contains("It came with") && own.contains("create 8.8 KiB"),
         "{own}"
     );
-    let none = fsage(at, &format!("history {run} --path f4"), 1);
+    let none = fsage(at, &format!("history {run} --path f4"), 2);
     assert!(none.contains("no file /f4 is there at the end"), "{none}");
 }
 
