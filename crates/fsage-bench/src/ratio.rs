@@ -19,7 +19,7 @@ const SAME: f64 = 0.01;
 const NEAR: f64 = 0.05;
 /// On real file systems a ratio within this of 1 is no difference either: what disturbs a machine comes in stretches,
 /// which strike one side more often than repetitions that are drawn each for itself know.
-const STRETCHES: f64 = 0.02;
+pub const STRETCHES: f64 = 0.02;
 /// Where the interval ends at most this share of the ratio from it, more repetitions would not say much more.
 const NARROW: f64 = 0.05;
 

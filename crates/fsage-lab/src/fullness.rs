@@ -325,14 +325,19 @@ pub fn recommendation(all: &[Fullness]) -> Option<String> {
                 let too_full = too_full.map(|level| percent(level.utilization));
                 let too_full =
                     too_full.map_or_else(String::new, |full| format!(", {full} too full"));
-                limited.push(match fullness.open() {
-                    None => format!("{name} at {full} full or less"),
-                    // In the mean it loses little.
-                    Some(next) if next.kept.is_some_and(|kept| kept.ratio >= LITTLE_LOST) => {
-                        let next = percent(next.utilization);
-                        format!("{name} at {next} full or less (likely; {full} is sure{too_full})")
+                limited.push(match (fullness.open(), fullness.likely()) {
+                    (None, _) => format!("{name} at {full} full or less"),
+                    (Some(_), Some(likely)) => {
+                        let likely = percent(likely.utilization);
+                        // The emptiest is what others are set beside.
+                        let sure = if level == first {
+                            String::new()
+                        } else {
+                            format!("; {full} is sure")
+                        };
+                        format!("{name} at {likely} full or less (likely{sure}{too_full})")
                     }
-                    Some(next) => {
+                    (Some(next), None) => {
                         let next = percent(next.utilization);
                         format!("{name} at {full} full or less ({next} is open{too_full})")
                     }
@@ -519,6 +524,17 @@ impl Fullness {
         let known = self.known();
         let (level, _) = *known.get(alike(&known))?;
         (level.skipped == 0 && level.costs() == Some(Costs::Open)).then_some(level)
+    }
+
+    /// The fullest of those that follow whose intervals leave it open, and which lose little in the mean.
+    fn likely(&self) -> Option<&Level> {
+        let known = self.known();
+        let is_likely = |(level, _): &&(&Level, Left)| {
+            let is_open = level.skipped == 0 && level.costs() == Some(Costs::Open);
+            is_open && level.kept.is_some_and(|kept| kept.ratio >= LITTLE_LOST)
+        };
+        let likely = known[alike(&known)..].iter().take_while(is_likely).last();
+        likely.map(|(level, _)| *level)
     }
 
     /// The first size that is sure to cost much beside the emptiest, or had no room for everything.

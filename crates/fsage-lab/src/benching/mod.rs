@@ -19,6 +19,7 @@ pub use exec::Exec;
 pub(crate) use grounds::RunFiles;
 pub(crate) use lane::Lane;
 pub use options::Options;
+pub(crate) use ratios::are_too_few;
 pub use ratios::{PhaseRatio, between, between_rows, ratios, speed, words};
 pub(crate) use report::LEFT_OUT;
 pub use report::{Line, Report, TargetJson, beside, digits, lines, ratio_over, spread, with_ends};

@@ -3,7 +3,7 @@
 use super::report::{self, Line};
 use super::results::{self, Row, State};
 use crate::report::words::percent;
-use fsage_bench::{Better, Says};
+use fsage_bench::{Better, STRETCHES, Says};
 use serde::Serialize;
 use std::path::Path;
 
@@ -58,8 +58,8 @@ pub fn words(ratio: f64, (low, high): (f64, f64), says: Says) -> String {
 }
 
 /// Whether an interval that says nothing would say something, if it came from enough repetitions.
-pub(super) fn are_too_few(low: f64, high: f64) -> bool {
-    low > 1.0 || high < 1.0
+pub(crate) fn are_too_few(low: f64, high: f64) -> bool {
+    low > 1.0 + STRETCHES || high < 1.0 - STRETCHES
 }
 
 /// The ratios of suites on the target of a folder, by suite, then by phase as they were run. A phase that was measured
@@ -153,6 +153,11 @@ mod tests {
     fn of_too_few_runs_no_interval_is_shown() {
         let said = |low, high| words(1.04, (low, high), Says::Inconclusive);
         assert_eq!(said(1.04, 1.04), "4 % faster (too few runs to be sure)");
+        // What stretches of noise make is not for a lack of runs.
+        assert_eq!(
+            said(1.01, 1.12),
+            "inconclusive (1.01 to 1.12 times as fast)"
+        );
         assert_eq!(
             said(0.97, 1.12),
             "inconclusive (0.97 to 1.12 times as fast)"

@@ -2,7 +2,7 @@
 
 use super::{finding, order, skipped_too_many, together};
 use crate::after::Outcome;
-use crate::benching::{HOT_FILES, digits, results, words};
+use crate::benching::{HOT_FILES, are_too_few, digits, results, words};
 use crate::days::DayRow;
 use crate::fullness::{self, Fullness};
 use crate::report::bench::{Compared, Fastest, Ratio};
@@ -623,7 +623,7 @@ fn ranked(group: &Group, compared: &Compared) -> String {
         }
         Says::Slower | Says::Same => format!("{name} and {next} are as fast"),
         Says::Inconclusive => {
-            let of = if *low > 1.0 || *high < 1.0 {
+            let of = if are_too_few(*low, *high) {
                 " in so few runs".to_owned()
             } else {
                 format!(" ({low:.2} to {high:.2})")
