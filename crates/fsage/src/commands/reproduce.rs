@@ -65,16 +65,16 @@ pub struct Args {
     /// Days of the workload, with as many operations a day; fewer are a quick look at another, shorter life.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     days: Option<u64>,
-    /// Sizes of files, such as 16K,96K,104K; fewer are a quick look at another, shorter life.
+    /// Sizes of files, such as 16K,96K,104K; fewer give a quick look.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = size)]
     sizes: Option<Vec<Bytes>>,
     /// Times that the disk of the paper is made smaller; more give a quick look.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     scale: Option<u32>,
-    /// How full the file systems are before, in percent, such as 0,60; fewer are a quick look at another, shorter life.
+    /// How full the file systems are before, in percent, such as 0,60; fewer give a quick look.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(0..=95))]
     utilization: Option<Vec<u64>>,
-    /// Operations of a benchmark, or rows of a database; fewer are a quick look at another, shorter life.
+    /// Operations of a benchmark, or rows of a database; fewer give a quick look.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     operations: Option<u64>,
     /// Threads [default: one a core].
