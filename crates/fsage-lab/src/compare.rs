@@ -88,6 +88,13 @@ pub struct Compared {
     pub failed: Vec<String>,
 }
 
+impl<'a> Request<'a> {
+    /// What is done to the aged targets, if anything is.
+    fn treated(&self) -> Option<&'a after::Options> {
+        self.after.filter(|options| !options.after.is_empty())
+    }
+}
+
 /// What a run says of its targets, whether it is of a comparison or was aged and benchmarked by hand.
 #[derive(Clone, Debug, Serialize)]
 pub struct Said {
@@ -136,7 +143,7 @@ pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared>
     if let Some(bench) = request.bench {
         bench.check()?;
     }
-    let treated = request.after.filter(|options| !options.after.is_empty());
+    let treated = request.treated();
     if let Some(options) = treated {
         after::check(options, request.targets)?;
     }
@@ -245,8 +252,7 @@ fn fitted(
     workload: &Path,
     ui: &dyn Watch,
 ) -> crate::Result<(Vec<TargetSpec>, Option<Bench>)> {
-    let treated = request.after.filter(|options| !options.after.is_empty());
-    if treated.is_some_and(|options| options.after_again) {
+    if request.treated().is_some_and(|options| options.after_again) {
         // A workload that nothing can live on with is refused before long work.
         after::can_live_on(workload, request.seed, ui)?;
     }

@@ -18,7 +18,7 @@ pub(super) const SAYS_SIZE: [&str; 3] = ["size", "preset", "from"];
 const MIB: u64 = 1 << 20;
 
 /// What has to be said of an ext4 that is made smaller than others without a word.
-pub(crate) const SMALL_BLOCKS: &str = "below 512 MB an ext4 has blocks of 1 KiB and more inodes, as mkfs.ext4 \
+const SMALL_BLOCKS: &str = "below 512 MB an ext4 has blocks of 1 KiB and more inodes, as mkfs.ext4 \
                                        makes it, lies otherwise than a larger one and may rank \
                                        options otherwise; bsize=4K,bytes_per_inode=16K has those of a larger one";
 

@@ -454,10 +454,9 @@ fn unmeasured(group: &Group) -> Option<Finding> {
 
 /// The phase in which the first target has lost most; none where it has lost little in all.
 fn most_lost(compared: &[Compared]) -> Option<&Compared> {
-    let ratio = |compared: &Compared| compared.ratios.first().map(|(_, ratio)| ratio.clone());
     let lost = compared.iter().filter_map(|phase| {
-        let ratio = ratio(phase).filter(has_lost)?;
-        Some((phase, ratio.mean))
+        let (_, ratio) = phase.ratios.first()?;
+        has_lost(ratio).then_some((phase, ratio.mean))
     });
     let most = lost.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
     Some(most.0)

@@ -106,8 +106,7 @@ fn has_one_group(subject: &Subject) -> bool {
         let bytes = |key| spec.value(key).and_then(|size| size::parse(size).ok());
         spec.kind == "ext4"
             && bytes("bsize") == Some(4 << 10)
-            && bytes("size") <= Some(GROUP)
-            && bytes("size").is_some()
+            && bytes("size").is_some_and(|size| size <= GROUP)
     };
     TargetSpec::parse(&subject.spec).is_ok_and(is_small)
 }

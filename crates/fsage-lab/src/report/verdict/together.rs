@@ -193,10 +193,7 @@ impl fmt::Display for Beside<'_> {
 /// Sizes of files at which the faster target is the slower one, for those who have such files, and where all sizes
 /// together leave it open what each says.
 fn by_size(best: &Lives, next: &Lives, next_name: &str, says: Says) -> String {
-    let sizes: BTreeSet<u64> = cases_of(best)
-        .into_iter()
-        .filter_map(|case| case.2)
-        .collect();
+    let sizes = sizes_in(best, |_| true);
     let is_open = says == Says::Inconclusive;
     let mut is_any_decided = false;
     let said = sizes.iter().filter_map(|&size| {
@@ -222,20 +219,24 @@ fn by_size(best: &Lives, next: &Lives, next_name: &str, says: Says) -> String {
         Some(format!("at {} {said}{details}", in_units(size)))
     });
     let said: Vec<String> = said.collect();
-    match said.len() {
-        0 => String::new(),
-        _ if !is_open => format!(
-            " Not at every size of files: beside {next_name} it is {}.",
-            list(&said)
-        ),
+    let lead = if !is_open && !said.is_empty() {
+        "Not at every size of files: beside"
+    } else if is_any_decided && said.len() > 1 {
+        "By size of files, beside"
+    } else {
         // A single size is all of it.
-        1 => String::new(),
-        _ if is_any_decided => format!(
-            " By size of files, beside {next_name} it is {}.",
-            list(&said)
-        ),
-        _ => String::new(),
-    }
+        return String::new();
+    };
+    format!(" {lead} {next_name} it is {}.", list(&said))
+}
+
+/// The sizes of files in cases that count.
+fn sizes_in(lives: &Lives, counts: impl Fn(&Case) -> bool) -> BTreeSet<u64> {
+    let cases = cases_of(lives).into_iter();
+    cases
+        .filter(|case| counts(case))
+        .filter_map(|case| case.2)
+        .collect()
 }
 
 /// How large the files of the workload are, for those who ask which size is theirs.
@@ -257,12 +258,7 @@ pub(super) fn sizes_of(group: &Group, [one, other]: [&str; 2], of: (&str, &str))
     };
     let (of_one, of_other) = (lives(one)?, lives(other)?);
     let is_phase = |case: &Case| (case.0.as_str(), case.1.as_str()) == of;
-    let sizes: BTreeSet<u64> = cases_of(&of_one)
-        .into_iter()
-        .filter(|case| is_phase(case))
-        .filter_map(|case| case.2)
-        .collect();
-    let said = sizes.into_iter().filter_map(|size| {
+    let said = sizes_in(&of_one, is_phase).into_iter().filter_map(|size| {
         let is_of = |case: &Case| is_phase(case) && case.2 == Some(size);
         let times = of_cases(&of_one, &of_other, true, is_of)?.0;
         let is_decided = times.says != Says::Inconclusive;
