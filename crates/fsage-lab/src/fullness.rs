@@ -106,8 +106,8 @@ impl Kept {
         }
     }
 
-    /// What it has lost, and within which ends.
-    fn lost(&self) -> String {
+    /// What a size has lost, and within which ends.
+    fn lost_at(&self, full: &str) -> String {
         // Just over a tenth is seen to be more.
         let is_open = self.costs() == Costs::Open;
         let shown = |share: f64| {
@@ -124,13 +124,9 @@ impl Kept {
         };
         let ends = self.interval.map(|[low, high]| {
             let [low, high] = [1.0 - high, 1.0 - low].map(shown);
-            if low == high {
-                format!(" ({low} % in each life)")
-            } else {
-                format!(" ({low} to {high} %, life by life)")
-            }
+            format!(" ({low} to {high})")
         });
-        format!("{lost}{}", ends.unwrap_or_default())
+        format!("{lost} at {full}{}", ends.unwrap_or_default())
     }
 }
 
@@ -285,10 +281,6 @@ impl Level {
 
     fn costs(&self) -> Option<Costs> {
         self.kept.map(|kept| kept.costs())
-    }
-
-    fn lost(&self) -> String {
-        self.kept.map_or_else(String::new, |kept| kept.lost())
     }
 
     /// Whether an extent of 1 MiB fits, as far as that is known.
@@ -549,57 +541,43 @@ impl Fullness {
         Some(&self.levels[without.checked_sub(1)?])
     }
 
-    /// How full the files of the workload let it get: by speed, and by room for all of them.
+    /// How full the files of the workload let it get: by speed, with what each size costs, and by room for all of them.
     fn by_use(&self, known: &[(&Level, Left)]) -> String {
         let full = |level: &Level| percent(level.utilization);
-        let (first, fullest) = (&known[0], &known[known.len() - 1]);
-        let what = self.what();
-        match alike(known) {
-            0 => format!(
-                "no room for all of the workload at {} already",
-                full(first.0)
+        let (first, what) = (known[0].0, self.what());
+        let alike = alike(known);
+        let Some(best) = alike.checked_sub(1).map(|last| full(known[last].0)) else {
+            return format!("no room for all of the workload at {} already", full(first));
+        };
+        let next = known.get(alike).map(|(level, _)| *level);
+        let (limit, is_by_speed) = match next {
+            None => {
+                let limit = format!("{what} sets no limit up to {best}, the fullest tried");
+                (limit, false)
+            }
+            Some(next) if next.costs() == Some(Costs::Much) => {
+                (format!("{what} limits it to {best}"), true)
+            }
+            Some(next) if next.skipped == 0 => (
+                format!("whether {what} allows {} is open", full(next)),
+                true,
             ),
-            all if all == known.len() => {
-                let (from, to, lost) = (full(first.0), full(fullest.0), fullest.0.lost());
-                format!(
-                    "{what} sets no limit up to {to}, the fullest tried: it loses {lost} beside {from}"
-                )
+            Some(next) => {
+                let next = full(next);
+                return format!(
+                    "room for all of the workload limits it to {best}: {next}, tried next, has too little"
+                );
             }
-            some => {
-                let ((before, _), (tried, _)) = (known[some - 1], known[some]);
-                let (from, best, next) = (full(first.0), full(before), full(tried));
-                let cost = tried.lost();
-                // Where the step is small, so is what tells one from the other.
-                let and = match before.kept {
-                    Some(kept) if kept.ratio < 0.99 => format!(", and {best} {}", kept.lost()),
-                    _ => String::new(),
-                };
-                match tried.costs() {
-                    Some(Costs::Much) => format!(
-                        "{what} limits it to {best}: {next}, tried next, costs {cost} beside {from}, more than a \
-                         tenth{and}"
-                    ),
-                    Some(Costs::Open) if tried.skipped == 0 => format!(
-                        "whether {what} limits it to {best} is open: {next}, tried next, costs {cost} beside {from}, \
-                         perhaps more than a tenth{and}{}",
-                        self.too_full().map_or_else(String::new, |level| {
-                            let full = full(level);
-                            match level.costs() {
-                                Some(Costs::Much) => {
-                                    format!("; {full} costs {}, more than a tenth", level.lost())
-                                }
-                                _ => {
-                                    format!("; {full} has too little room for all of the workload")
-                                }
-                            }
-                        })
-                    ),
-                    _ => format!(
-                        "room for all of the workload limits it to {best}: {next}, tried next, has too little"
-                    ),
-                }
-            }
-        }
+        };
+        let costs = known[1..].iter();
+        let costs = costs.filter_map(|(level, _)| Some(level.kept?.lost_at(&full(level))));
+        let too_much = if is_by_speed {
+            "; more than a tenth is too much"
+        } else {
+            ""
+        };
+        let costs = list(&costs.collect::<Vec<_>>());
+        format!("{limit}: beside {} it loses {costs}{too_much}", full(first))
     }
 
     /// How full large files let it get: from where on an extent of 1 MiB has no room, or else how many the fullest has

@@ -359,8 +359,13 @@ impl Rules {
             None if has_baseline => Rules::named(DEFAULT),
             None if is_of_snapshots(of) => Rules::named(OF_SNAPSHOTS),
             None if !is_of_something(of) => bail!(
-                "{}: expected a run, an experiment, a snapshot, or a folder with snapshots, and found none",
-                of.display()
+                "{}: expected a run, an experiment, a snapshot, or a folder with snapshots, and found none{}",
+                of.display(),
+                if of.join("days.parquet").is_file() {
+                    "; a target of a run has some if it was aged with --snapshots 1"
+                } else {
+                    ""
+                }
             ),
             None => bail!(
                 "nothing to check by: name rules with --rules FILE, a run to compare with by --baseline OLD, or both"

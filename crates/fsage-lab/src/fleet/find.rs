@@ -1,5 +1,6 @@
 //! Which hosts there are, and where their snapshots lie.
 
+use crate::aging::snapshots_taken;
 use crate::error::{Context, bail};
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,6 +26,7 @@ pub struct Host {
 /// |---|---|
 /// | a folder with snapshots | one, of the folder's name |
 /// | a folder with such folders | one each |
+/// | a target of a run | one, of its snapshots (`--snapshots`) |
 /// | a file | one, of the file's name |
 /// | a pattern with `{host}` | all that it fits: files with the same name there are one host |
 /// | a pattern without | what each path that it fits stands for |
@@ -110,7 +112,14 @@ fn of_path(path: &Path) -> crate::Result<Vec<Host>> {
 }
 
 /// What may be inode tables in a folder, and its folders; sorted, without what is hidden.
+///
+/// A target of a run has the snapshots that were taken while it aged, where some were: its last one is not given twice.
 fn listed(folder: &Path) -> crate::Result<(Vec<PathBuf>, Vec<PathBuf>)> {
+    let taken = snapshots_taken(folder);
+    if let Some(series) = taken.as_ref().filter(|taken| taken.is_file()) {
+        return Ok((vec![series.clone()], Vec::new()));
+    }
+    let folder = taken.as_deref().unwrap_or(folder);
     let listing = || format!("{}: cannot list the folder", folder.display());
     let (mut tables, mut folders) = (Vec::new(), Vec::new());
     for entry in fs::read_dir(folder).with_context(listing)? {
@@ -263,6 +272,13 @@ mod tests {
             "flat/a-2.parquet",
             "flat/b-1.parquet",
             "flat/.b-2.parquet",
+            "run/model/days.parquet",
+            "run/model/final.parquet",
+            "run/model/snapshots.parquet",
+            "run/real/days.parquet",
+            "run/real/final.parquet",
+            "run/real/snapshots/day-1.parquet",
+            "run/real/snapshots/day-2.parquet",
         ];
         for file in files {
             fsage_durable::make_folders(at(file).parent().expect("a folder")).expect("folders");
@@ -287,6 +303,12 @@ mod tests {
         assert_eq!(hosts("flat/{host}-?.parquet"), named(&[("a", 2), ("b", 1)]));
         assert_eq!(hosts("flat/b-1.parquet"), named(&[("b-1", 1)]));
         assert_eq!(hosts("flat"), named(&[("flat", 5 - 2)]));
+        assert_eq!(
+            hosts("run/model"),
+            named(&[("model", 1)]),
+            "the series alone"
+        );
+        assert_eq!(hosts("run/real"), named(&[("real", 2)]), "its folder alone");
         let refused = |path: &str| found(path).expect_err("no hosts").to_string();
         assert!(refused("fleet/notes").contains("notes: no snapshot fits it"));
         assert!(refused("{host}/{host}").contains("twice"));

@@ -1,5 +1,6 @@
 //! Limits: when something counts as broken.
 
+use super::room::Kept;
 use crate::days::{self, DayRow};
 use crate::error::bail;
 use crate::table::{number, percent};
@@ -85,14 +86,27 @@ impl Limit {
         }
     }
 
+    /// What of the free space that it looks at is kept from those who write, in its unit; 0 where it is not of space.
+    pub(super) fn kept(&self, kept: Kept) -> f64 {
+        match &self.what {
+            What::FreeShare => kept.share,
+            What::Column(name) if *name == free_space::BYTES.id => kept.bytes,
+            _ => 0.0,
+        }
+    }
+
     /// Whether it is that operations fail for lack of space or of inodes.
     pub(super) fn is_of_failures(&self) -> bool {
         matches!(self.what, What::Failed)
     }
 
-    /// Whether it is a share of the space that is free.
-    pub(super) fn is_of_free_share(&self) -> bool {
-        self.what == What::FreeShare
+    /// Whether it is of free space, as a share or in bytes.
+    pub(super) fn is_of_free_space(&self) -> bool {
+        let all = Kept {
+            share: 1.0,
+            bytes: 1.0,
+        };
+        self.kept(all) > 0.0
     }
 
     /// Whether it is of free space, or of failures for lack of it.

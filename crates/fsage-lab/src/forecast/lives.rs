@@ -2,6 +2,7 @@
 
 use super::limits::Limit;
 use super::past::{Past, UntilMark};
+use super::room::Kept;
 use super::state::{Renamed, Same, snapshot_of};
 use crate::aging;
 use crate::days::{self, DayRow};
@@ -43,6 +44,8 @@ pub(super) struct Ground<'a> {
     state: Option<Mutex<Target>>,
     /// Where it begins with a snapshot: its names of what the past has.
     same: Option<Same>,
+    /// What of its free space those who write may not use.
+    kept: Kept,
     /// Days of the past, and of what was held out.
     pub rows: Vec<LifeDay>,
     /// Operations of the past that were not done.
@@ -82,6 +85,7 @@ impl<'a> Ground<'a> {
             limits,
             state: None,
             same: None,
+            kept: Kept::default(),
             rows: Vec::new(),
             skipped: 0,
         };
@@ -105,6 +109,7 @@ impl<'a> Ground<'a> {
             }
             let target = Target::make(spec)?;
             ground.same = Some(Same::find(workload, past.marks, snapshot, &target)?);
+            ground.kept = Kept::of(spec, &target.layout().geometry());
             let row = DayRow::of_layout(&fsage_metrics::measure(target.layout()));
             ground.rows = vec![ground.values(&row)];
             ground.state = Some(Mutex::new(target));
@@ -123,6 +128,9 @@ impl<'a> Ground<'a> {
         lived(&mut UntilMark::new(&mut *source, past.marks), &mut agings)?;
         ground.skipped = agings[0].total().skipped();
         let state = agings[0].target().copied();
+        if let Some(target) = &state {
+            ground.kept = Kept::of(spec, &target.layout().geometry());
+        }
         ground.state = state.map(Mutex::new);
         if with_truth {
             lived(&mut *source, &mut agings)?;
@@ -136,15 +144,19 @@ impl<'a> Ground<'a> {
     fn values(&self, row: &DayRow) -> LifeDay {
         let date = |seconds: f64| (seconds / DAY_S).floor() as i64;
         let last = self.past.learned.last_date();
+        let value_of = |limit: &Limit| {
+            let (value, kept) = (limit.value_of(row)?, limit.kept(self.kept));
+            Some(if kept > 0.0 {
+                (value - kept).max(0.0)
+            } else {
+                value
+            })
+        };
         let on = row.t_s.map_or(last, |t| date(self.past.epoch_s as f64 + t));
         LifeDay {
             day: on - last,
             date: self.past.learned.date_after(on - last),
-            values: self
-                .limits
-                .iter()
-                .map(|limit| limit.value_of(row))
-                .collect(),
+            values: self.limits.iter().map(value_of).collect(),
         }
     }
 
@@ -168,6 +180,7 @@ impl<'a> Ground<'a> {
             limits,
             state: self.state,
             same: self.same,
+            kept: self.kept,
             rows,
             skipped: self.skipped,
         })

@@ -825,7 +825,7 @@ impl Forecast {
                     format!(" {}: {}", sentence_case(&outage.limit.text), outage.when())
                 });
                 format!(
-                    "In short, {next} comes {}, {when}{outage}{behind}",
+                    "In short, {next}: {}, {when}{outage}{behind}",
                     answer.limit.text
                 )
             }

@@ -85,15 +85,6 @@ pub struct Observed {
 /// # Errors
 /// There is no past; a file that cannot be read.
 pub fn past_source(past: &[PathBuf]) -> crate::Result<Option<Source>> {
-    let taken = match past {
-        [one] => crate::aging::snapshots_taken(one),
-        _ => None,
-    };
-    if let Some(taken) = taken {
-        return Ok(Some(Source::Snapshots(Box::new(Snapshots::of(vec![
-            taken,
-        ])))));
-    }
     let of_snapshots = match past {
         [one] if one.is_file() => {
             fsage_data::is_parquet(one)? && fsage_data::snapshot::is_snapshot(one)?

@@ -9,6 +9,27 @@ use fsage_target::TargetSpec;
 /// A file system that takes a larger share of its size itself is a small one.
 const OWN_SHARE: f64 = 0.1;
 
+/// Free space that those who write may not use.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Kept {
+    /// As a share of the data space.
+    pub share: f64,
+    /// In bytes.
+    pub bytes: f64,
+}
+
+impl Kept {
+    /// The reserve for root, where those who write are others.
+    pub fn of(target: &TargetSpec, geometry: &Geometry) -> Kept {
+        if target.kind != RESERVING || lives_as_root(target) {
+            return Kept::default();
+        }
+        let bytes = geometry.reserved_bytes as f64;
+        let share = geometry.data_bytes.map_or(0.0, |all| bytes / all as f64);
+        Kept { share, bytes }
+    }
+}
+
 /// What a limit of space means for those who are not root, and for a target that needs much of its size itself.
 pub fn doubts(target: &TargetSpec, geometry: Option<Geometry>, limits: &[Limit]) -> Vec<String> {
     let mut said = Vec::new();
@@ -26,12 +47,15 @@ pub fn doubts(target: &TargetSpec, geometry: Option<Geometry>, limits: &[Limit])
              much earlier{asks}",
             target.system()
         ));
-    } else if target.kind == RESERVING && limits.iter().any(Limit::is_of_free_share) {
-        said.push(
-            "free space counts the 5 % that ext4 keeps for root: the writes of others fail while that is free, as \
-             --limit enospc says"
-                .to_owned(),
-        );
+    } else if let Some(geometry) = &geometry
+        && Kept::of(target, geometry).bytes > 0.0
+        && limits.iter().any(Limit::is_of_free_space)
+    {
+        said.push(format!(
+            "free space is what df calls available: without the {} that {} keeps for root",
+            human(geometry.reserved_bytes),
+            target.system()
+        ));
     }
     let sizes = geometry.and_then(|of| Some((of.size_bytes, of.data_bytes?)));
     if let Some((size, data)) = sizes
@@ -67,9 +91,12 @@ mod tests {
         );
         assert!(root.ends_with("root=off of the target asks when"), "{root}");
         let user = said("ext4:size=20G,root=off", "free=5%");
-        assert!(user.starts_with("free space counts the 5 %"), "{user}");
+        let available =
+            "free space is what df calls available: without the 1.0 GiB that ext4 keeps for root";
+        assert_eq!(user, available);
         for (spec, limit) in [
             ("ext4:size=20G,root=off", "enospc"),
+            ("ext4:size=20G,root=off,reserve=0", "free=5%"),
             ("ext4:size=20G", "layout=0.7"),
             ("xfs:size=20G", "enospc"),
         ] {

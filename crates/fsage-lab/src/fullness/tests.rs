@@ -37,14 +37,16 @@ fn the_sentence_says_up_to_where_nothing_is_lost_and_what_is_lost_then() {
             fine(160, 0.60),
             fine(120, 0.80)
         ]),
-        "ext4: hot-files read limits it to 80 %: 95 %, tried next, costs 39 % beside 60 %, more than a tenth. Room \
-         for large files limits it to 80 %: no extent of 1 MiB fits at 95 %, tried next (7 at 80 %). Up to 80 % \
+        "ext4: hot-files read limits it to 80 %: beside 60 % it loses nothing at 80 % and 39 % at 95 %; more than a \
+         tenth is too much. Room for large files limits it to 80 %: no extent of 1 MiB fits at 95 %, tried next \
+         (7 at 80 %). Up to 80 % \
          full hot-files read runs at fresh speed; at 95 % hot-files read runs at 61 % of fresh speed (56 to 66); \
          in brackets the 99 % interval of the repetitions of the benchmark."
     );
     assert_eq!(
         said(vec![fine(160, 0.60), fine(120, 0.92)]),
-        "ext4: hot-files read sets no limit up to 92 %, the fullest tried: it loses nothing beside 60 %. Room for \
+        "ext4: hot-files read sets no limit up to 92 %, the fullest tried: beside 60 % it loses nothing at 92 \
+         %. Room for \
          large files limits it to 60 %: no extent of 1 MiB fits at 92 %, tried next (7 at 60 %). Up to 92 % full \
          hot-files read runs at fresh speed."
     );
@@ -55,21 +57,21 @@ fn the_sentence_says_up_to_where_nothing_is_lost_and_what_is_lost_then() {
             slower(100, 0.97, 0.89)
         ])
         .starts_with(
-            "ext4: hot-files read limits it to 92 %: 97 %, tried next, costs 11 % beside 60 %, more than a tenth, \
-             and 92 % 9 %. Room for large files limits it to 60 %: no extent of 1 MiB fits at 92 %, tried next (7 \
+            "ext4: hot-files read limits it to 92 %: beside 60 % it loses 9 % at 92 % and 11 % at 97 %; more than a \
+             tenth is too much. Room for large files limits it to 60 %: no extent of 1 MiB fits at 92 %, tried next (7 \
              at 60 %). "
         )
     );
     assert_eq!(
         said(vec![fine(160, 0.60), unclear(120, 0.80)]),
-        "ext4: hot-files read sets no limit up to 80 %, the fullest tried: it loses 3 % beside 60 %. Room for \
+        "ext4: hot-files read sets no limit up to 80 %, the fullest tried: beside 60 % it loses 3 % at 80 %. Room for \
          large files sets no limit up to 80 %, which has room for 7 extents of 1 MiB. Up to 80 % full no loss \
          of hot-files read is certain."
     );
     let little = said(vec![slower(160, 0.60, 0.20), slower(100, 0.95, 0.19)]);
     assert!(
         little.starts_with(
-            "ext4: hot-files read sets no limit up to 95 %, the fullest tried: it loses 5 % beside 60 %. Room "
+            "ext4: hot-files read sets no limit up to 95 %, the fullest tried: beside 60 % it loses 5 % at 95 %. Room "
         ) && little.ends_with(
             " Already at 60 % hot-files read runs at 20 % of fresh speed (15 to 25); at 95 % hot-files read runs \
              at 19 % of fresh speed (14 to 24); in brackets the 99 % interval of the repetitions of the benchmark."
@@ -243,8 +245,8 @@ fn what_a_fuller_size_costs_is_told_life_by_life() {
     let (sentence, short) = said(vec![emptiest(), little()]);
     assert!(
         sentence.starts_with(
-            "ext4: hot-files read sets no limit up to 80 %, the fullest tried: it loses 3 % (1 to 5 %, life by life) \
-             beside 60 %. "
+            "ext4: hot-files read sets no limit up to 80 %, the fullest tried: beside 60 % it loses 3 % at 80 % (1 \
+             to 5). "
         ) && sentence.ends_with("; in brackets Student's 95 % interval of the mean over 3 lives."),
         "{sentence}"
     );
@@ -253,8 +255,8 @@ fn what_a_fuller_size_costs_is_told_life_by_life() {
     let (sentence, short) = said(vec![emptiest(), little(), much]);
     assert!(
         sentence.starts_with(
-            "ext4: hot-files read limits it to 80 %: 85 %, tried next, costs 29 % (27 to 31 %, life by life) beside \
-             60 %, more than a tenth, and 80 % 3 % (1 to 5 %, life by life). "
+            "ext4: hot-files read limits it to 80 %: beside 60 % it loses 3 % at 80 % (1 to 5) and 29 % at 85 % (27 to \
+             31); more than a tenth is too much. "
         ),
         "{sentence}"
     );
@@ -263,20 +265,20 @@ fn what_a_fuller_size_costs_is_told_life_by_life() {
     for (kept, cost, advice) in [
         (
             [0.96, 0.91, 0.86],
-            "9 % (-3 to 21 %, life by life)",
+            "9 % at 80 % (-3 to 21)",
             "80 % full or less (likely)",
         ),
         (
             [0.93, 0.88, 0.83],
-            "12 % (0 to 24 %, life by life)",
+            "12 % at 80 % (0 to 24)",
             "60 % full or less (80 % is open)",
         ),
     ] {
         let (sentence, short) = said(vec![emptiest(), lived(120, 0.80, &kept)]);
         assert!(
             sentence.starts_with(&format!(
-                "ext4: whether hot-files read limits it to 60 % is open: 80 %, tried next, costs {cost} beside 60 %, \
-                 perhaps more than a tenth. "
+                "ext4: whether hot-files read allows 80 % is open: beside 60 % it loses {cost}; more than a tenth is \
+                 too much. "
             )),
             "{sentence}"
         );
@@ -287,7 +289,8 @@ fn what_a_fuller_size_costs_is_told_life_by_life() {
     let (sentence, short) = said(vec![emptiest(), open(), much]);
     assert!(
         sentence.contains(
-            ", perhaps more than a tenth; 85 % costs 29 % (27 to 31 %, life by life), more than a tenth. "
+            "allows 80 % is open: beside 60 % it loses 9 % at 80 % (-3 to 21) and 29 % at 85 % (27 to 31); more than a \
+             tenth is too much. "
         ),
         "{sentence}"
     );
@@ -313,7 +316,7 @@ fn what_a_fuller_size_costs_is_told_life_by_life() {
         lived(160, 0.60, &[1.0, 1.0]),
         lived(120, 0.80, &[0.96, 0.86]),
     ];
-    assert!(said(two).0.contains("it loses 9 % beside 60 %. "));
+    assert!(said(two).0.contains("beside 60 % it loses 9 % at 80 %. "));
     let skips = Level {
         skipped: 5,
         ..open()
@@ -344,8 +347,8 @@ fn of_several_lives_it_says_what_the_brackets_are() {
     // Student's t of 2 degrees of freedom is 4.303; the deviations are 0.045 and 0.02.
     assert_eq!(
         sentence(3),
-        "ext4: layout score limits it to 60 %: 96 %, tried next, costs 45 % beside 60 %, more than a tenth. Room \
-         for large files limits it to 60 %: no extent of 1 MiB fits at 96 %, tried next (7 at 60 %). Up to 60 % \
+        "ext4: layout score limits it to 60 %: beside 60 % it loses 45 % at 96 %; more than a tenth is too much. \
+         Room for large files limits it to 60 %: no extent of 1 MiB fits at 96 %, tried next (7 at 60 %). Up to 60 % \
          full no loss of layout score is certain; at 96 % the layout score is 52 % of that of a fresh copy (47 to \
          57); in brackets Student's 95 % interval of the mean over 3 lives."
     );

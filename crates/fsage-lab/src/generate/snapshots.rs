@@ -2,6 +2,7 @@
 
 use super::output::{Generated, Output, Row, Temporary, row, write};
 use super::profile_pool;
+use crate::aging::snapshots_taken;
 use crate::error::{Context, bail};
 use crate::watch::Watch;
 use clap::ValueEnum;
@@ -276,7 +277,10 @@ pub fn run(args: &Snapshots, output: &Output, ui: &dyn Watch) -> crate::Result<G
         }
         None => 0,
     };
-    let mut source = open_snapshots(&args.snapshots)?;
+    // Of a target of a run those that were taken while it aged, if some were.
+    let snapshots = args.snapshots.iter();
+    let snapshots = snapshots.map(|path| snapshots_taken(path).unwrap_or_else(|| path.clone()));
+    let mut source = open_snapshots(&snapshots.collect::<Vec<_>>())?;
     let pool = profile_pool::read(&args.profiles)?;
     let short_lived = (!pool.is_empty()).then(|| ShortLived {
         pool: &pool,

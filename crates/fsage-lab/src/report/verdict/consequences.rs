@@ -1,6 +1,6 @@
 //! What follows from the layout: room for large extents, and the speed of benchmarks.
 
-use super::{finding, order, skipped_too_many, together};
+use super::{finding, order, sizes, skipped_too_many};
 use crate::after::Outcome;
 use crate::benching::{HOT_FILES, are_too_few, digits, results, words};
 use crate::days::DayRow;
@@ -178,6 +178,8 @@ pub fn benchmarks(group: &Group, compared: &[Compared]) -> Vec<Finding> {
 pub struct Answer {
     /// From the lives on that it holds for: `for this life: a. Aged, it runs ...`
     pub text: String,
+    /// What stands behind it: for those who read a second one.
+    pub details: Option<String>,
     /// Whether it does not know.
     pub is_open: bool,
 }
@@ -255,6 +257,7 @@ pub fn answer(group: &Group, compared: &[Compared]) -> Option<Answer> {
             fresh.unwrap_or_default(),
             hidden_by_flash(group, is_seen).unwrap_or_default()
         ),
+        details: None,
         is_open: *says == Says::Inconclusive && !is_narrow(chosen, fastest),
     })
 }
@@ -284,6 +287,7 @@ pub fn of_one(group: &Group, compared: &[Compared]) -> Option<Answer> {
     };
     Some(Answer {
         text,
+        details: None,
         is_open: false,
     })
 }
@@ -352,6 +356,12 @@ pub(super) fn hidden_by_flash(group: &Group, is_seen: bool) -> Option<String> {
 fn is_on_flash(group: &Group) -> bool {
     let is_flash = |subject: &Subject| subject.lives.iter().any(|life| !life.flash.is_empty());
     group.subjects.iter().all(is_flash)
+}
+
+/// Whether these were measured on simulated disks, where a request has its time to itself.
+pub(super) fn is_on_disks(subjects: [&Subject; 2]) -> bool {
+    let mut lives = subjects.into_iter().flat_map(|subject| &subject.lives);
+    lives.all(|life| life.flash.is_empty() && life.bench.iter().all(|row| row.device.is_some()))
 }
 
 /// Whether what is aged is slower than its control, by enough for a word.
@@ -627,7 +637,7 @@ fn ranked(group: &Group, compared: &Compared) -> String {
             } else {
                 format!(" ({low:.2} to {high:.2})")
             };
-            let sizes = together::sizes_of(group, [name, next], (&compared.suite, &compared.phase));
+            let sizes = sizes::sizes_of(group, [name, next], (&compared.suite, &compared.phase));
             let sizes = sizes.map_or_else(String::new, |sizes| format!(", but {sizes}"));
             format!("{name} and {next} cannot be separated{of}{sizes}")
         }

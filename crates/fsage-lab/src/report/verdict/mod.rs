@@ -11,6 +11,7 @@ mod decayed;
 mod options;
 mod order;
 pub(crate) mod premise;
+mod sizes;
 mod together;
 mod warnings;
 mod why;
@@ -44,7 +45,14 @@ pub fn findings(group: &Group) -> Vec<Finding> {
     let levels = sizes.iter().map(|of| of.levels.len()).sum::<usize>();
     // Who had something done to a file system asks whether it pays.
     let outcomes = super::after::outcomes(group);
-    findings.extend(consequences::treated(&outcomes, after::answer));
+    let mut answers = consequences::treated(&outcomes, after::answer);
+    if let (Some(last), Some(preset)) = (answers.last_mut(), premise::preset(group)) {
+        let more = format!(
+            " This is one life: `--preset {preset} --seeds 5` lives five, and says how sure that is."
+        );
+        last.text.push_str(&more);
+    }
+    findings.extend(answers);
     let over_lives = super::after::answers_over_lives(group).into_iter();
     findings.extend(over_lives.map(|text| finding(text, Tone::Neutral, "after")));
     let is_of_sizes = levels > 0 && levels >= group.subjects.len();
@@ -172,9 +180,14 @@ fn in_short(
     of_layouts: Option<String>,
     compared: &[Compared],
 ) -> Vec<Finding> {
-    let Answer { text, is_open } = of_benchmarks;
+    let Answer {
+        text,
+        details,
+        is_open,
+    } = of_benchmarks;
     let neutral = |text, section| finding(text, Tone::Neutral, section);
-    match of_layouts {
+    let details = details.clone().map(|details| neutral(details, "bench"));
+    let mut answers = match of_layouts {
         None => vec![neutral(format!("{IN_SHORT}{text}"), "bench")],
         Some(of_layouts) => {
             let open = if *is_open {
@@ -187,7 +200,9 @@ fn in_short(
                 neutral(format!("{SPEED}{text}"), "bench"),
             ]
         }
-    }
+    };
+    answers.extend(details);
+    answers
 }
 
 fn finding(text: String, tone: Tone, section: &str) -> Finding {

@@ -64,10 +64,10 @@ impl Scaled {
         }
     }
 
-    /// That it is smaller, which says nothing sure of a larger one.
-    fn smaller(&self) -> &'static str {
+    /// That it is no larger than its summary says, which says nothing sure of a larger one.
+    fn no_larger(&self) -> &'static str {
         match self.capacity_bytes {
-            Some([is, own]) if is < own => {
+            Some([is, own]) if is <= own => {
                 " A larger file system may age, and gain from defragmenting, by another factor: --capacity takes yours."
             }
             _ => "",
@@ -93,6 +93,12 @@ pub fn is_history(group: &Group) -> bool {
         .and_then(|facts| facts.generator.as_deref());
     let made = generator.and_then(|text| serde_json::from_str::<MadeBy>(text).ok());
     made.is_some_and(|made| made.view.is_some())
+}
+
+/// The preset that made the workload, of which other lives can be had.
+pub fn preset(group: &Group) -> Option<String> {
+    let generator = group.workload.as_ref()?.generator.as_deref()?;
+    Some(of_preset(generator)?.0)
 }
 
 fn is_small(subject: &Subject) -> bool {
@@ -167,7 +173,7 @@ fn sentence(group: &Group) -> Option<Finding> {
             format!(
                 "Holds for the preset {profile}: {assumed}.{} `fsage generate profile --show {profile}` has all that \
                  it assumes.",
-                Scaled::of(generator).map_or("", |scaled| scaled.smaller())
+                Scaled::of(generator).map_or("", |scaled| scaled.no_larger())
             )
         }
         (None, Some(rounds @ 2..)) if made.vary_percent.is_none() => format!(
@@ -219,10 +225,11 @@ mod tests {
             )
         };
         assert_eq!(here(&mail(512 << 20)), ", here on 512 MiB");
-        let smaller = |bytes| Scaled::of(&mail(bytes)).expect("a preset").smaller();
-        assert!(smaller(512 << 20).contains("--capacity takes yours"));
-        assert_eq!(smaller(1 << 30), "");
-        assert_eq!(smaller(4 << 30), "");
+        let no_larger = |bytes| Scaled::of(&mail(bytes)).expect("a preset").no_larger();
+        for bytes in [512 << 20, 1 << 30] {
+            assert!(no_larger(bytes).contains("--capacity takes yours"));
+        }
+        assert_eq!(no_larger(4 << 30), "");
     }
 
     /// By mke2fs: a group is as many blocks as a block has bits, 128 MiB of 4 KiB.

@@ -533,7 +533,8 @@ fn sizes_of_a_target_are_no_ranking() {
     );
     assert_eq!(
         all[2],
-        "ext4: layout score limits it to 60 %: 97 %, tried next, costs 44 % beside 60 %, more than a tenth. Up to 60 % \
+        "ext4: layout score limits it to 60 %: beside 60 % it loses 44 % at 97 %; more than a tenth is too \
+         much. Up to 60 % \
          full the layout score is that of a fresh copy; at 97 % the layout score is 56 % of that of a fresh copy. At \
          97 % 2 operations were skipped."
     );

@@ -7,8 +7,8 @@
 use super::consequences::{
     Answer, LITTLE, before_age, digits_of, hidden_by_flash, interval, whose,
 };
+use super::sizes::Pair;
 use super::{options, skipped_too_many};
-use crate::aging::in_units;
 use crate::benching::results::Row;
 use crate::benching::{Line, lines, words};
 use crate::life;
@@ -17,14 +17,14 @@ use crate::report::subject::{Group, Over, Subject};
 use crate::report::times::{Times, in_same_lives};
 use crate::report::words::{list, percent, size};
 use fsage_bench::{Ratio, Says, benchmarks};
-use fsage_metrics::{directory_order, files, layout_score};
+use fsage_metrics::{directory_order, layout_score};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// Suite, phase and size of files.
-type Case = (String, String, Option<u64>);
+pub(super) type Case = (String, String, Option<u64>);
 /// What was measured of a target, life by life.
-type Lives = Vec<(life::Life, BTreeMap<Case, Line>)>;
+pub(super) type Lives = Vec<(life::Life, BTreeMap<Case, Line>)>;
 
 /// Reads and writes in one sentence; none where not both were measured, or of a single target.
 pub fn sentence(group: &Group) -> Option<Answer> {
@@ -51,7 +51,11 @@ pub fn sentence(group: &Group) -> Option<Answer> {
     } else {
         second
     };
-    let aged = |counts: fn(&str) -> bool| times(&known[best].1, &known[next].1, true, counts);
+    let is_single = simulated > 0 && subjects.iter().all(|s| s.lives.len() == 1);
+    let aged = |counts: fn(&str) -> bool| {
+        let (times, cases) = times(&known[best].1, &known[next].1, true, counts)?;
+        Some((sure_of(is_single, times), cases))
+    };
     let ((reads, _), (writes, _)) = (aged(is_read)?, aged(is_write)?);
     let (all, cases) = aged(|_| true)?;
     let names: Vec<&str> = subjects.iter().map(|s| s.name.as_str()).collect();
@@ -95,26 +99,43 @@ pub fn sentence(group: &Group) -> Option<Answer> {
     };
     let rivals = (0..known.len()).filter(|&place| place != best);
     let rivals = rivals.filter(|&place| !is_of_options || best == 0 || place == next);
-    let fresh = fresh(&known, best, rivals, all.says == Says::Faster);
+    let fresh = fresh(&known, best, rivals, all.says == Says::Faster, is_single);
     let means = match &fresh {
         Some(_) => "These are geometric means",
         None => "That is the geometric mean",
     };
-    let mut sizes = by_size(&known[best].1, &known[next].1, next_name, all.says);
-    if !sizes.is_empty() {
-        sizes.push_str(&mean_size(known[best].0).unwrap_or_default());
-    }
+    let pair = Pair {
+        best: (known[best].0, &known[best].1),
+        next: (known[next].0, &known[next].1),
+        says: all.says,
+    };
+    let near = pair.near_the_workload();
     let text = format!(
-        "for {life}, over {over}: {answer}.{}{} {means} of the ratios of {cases} cases, every size of every \
-         phase once.{others}{}",
-        fresh.unwrap_or_default(),
-        sizes,
+        "for {life}, over {over}: {answer}{}.{others}{}",
+        near.as_ref().map_or("", |near| &near.text),
         hidden_by_flash(group, all.says == Says::Faster && all.mean >= LITTLE).unwrap_or_default()
+    );
+    let details = format!(
+        "{}{}{} {means} of the ratios of {cases} cases, every size of every phase once.",
+        fresh.unwrap_or_default(),
+        near.as_ref().map_or("", |near| &near.why),
+        pair.by_size(near.as_ref().map(|near| near.size)),
     );
     Some(Answer {
         text,
+        details: Some(details.trim_start().to_owned()),
         is_open: all.says == Says::Inconclusive,
     })
+}
+
+/// Of a single life on models where the ratio lies says how the spindle stood, and nothing of other lives: its interval
+/// would look like certainty.
+fn sure_of(is_single: bool, times: Times) -> Times {
+    if is_single && times.says != Says::Inconclusive {
+        let ends = (times.mean, times.mean);
+        return Times { ends, ..times };
+    }
+    times
 }
 
 /// The fastest aged target beside another one.
@@ -190,111 +211,6 @@ impl fmt::Display for Beside<'_> {
     }
 }
 
-/// Sizes of files at which the faster target is the slower one, for those who have such files, and where all sizes
-/// together leave it open what each says.
-fn by_size(best: &Lives, next: &Lives, next_name: &str, says: Says) -> String {
-    let sizes = sizes_in(best, |_| true);
-    let is_open = says == Says::Inconclusive;
-    let mut is_any_decided = false;
-    let said = sizes.iter().filter_map(|&size| {
-        let is_of = |case: &Case| case.2 == Some(size);
-        let of_size = of_cases(best, next, true, is_of)?.0;
-        if !is_open && of_size.says != Says::Slower {
-            return None;
-        }
-        let phases = phases_at(best, next, size);
-        let is_decided = of_size.says != Says::Inconclusive;
-        is_any_decided |= is_decided || phases.is_some();
-        let (said, ends) = if is_decided {
-            let said = words(of_size.mean, of_size.ends, of_size.says);
-            (said, interval(of_size.ends))
-        } else {
-            ("open".to_owned(), None)
-        };
-        let details: Vec<String> = ends.into_iter().chain(phases).collect();
-        let details = match &details[..] {
-            [] => String::new(),
-            details => format!(" ({})", details.join("; ")),
-        };
-        Some(format!("at {} {said}{details}", in_units(size)))
-    });
-    let said: Vec<String> = said.collect();
-    let lead = if !is_open && !said.is_empty() {
-        "Not at every size of files: beside"
-    } else if is_any_decided && said.len() > 1 {
-        "By size of files, beside"
-    } else {
-        // A single size is all of it.
-        return String::new();
-    };
-    format!(" {lead} {next_name} it is {}.", list(&said))
-}
-
-/// The sizes of files in cases that count.
-fn sizes_in(lives: &Lives, counts: impl Fn(&Case) -> bool) -> BTreeSet<u64> {
-    let cases = cases_of(lives).into_iter();
-    cases
-        .filter(|case| counts(case))
-        .filter_map(|case| case.2)
-        .collect()
-}
-
-/// How large the files of the workload are, for those who ask which size is theirs.
-fn mean_size(subject: &Subject) -> Option<String> {
-    let end = |metric| Some(subject.at_end(|day| day.value(metric))?.mean);
-    let (bytes, files) = (end(&files::FILE_BYTES)?, end(&files::FILES)?);
-    (files > 0.0).then(|| {
-        let mean = size((bytes / files).round() as u64);
-        format!(" Files of this workload have {mean} in the mean.")
-    })
-}
-
-/// Of a phase that leaves two targets open the sizes of files that do not: `at 16K a is 2.1 times as fast`. None where
-/// there are none, or all say the same.
-pub(super) fn sizes_of(group: &Group, [one, other]: [&str; 2], of: (&str, &str)) -> Option<String> {
-    let lives = |name: &str| {
-        let subject = group.subjects.iter().find(|subject| subject.name == name)?;
-        Some(measured(subject))
-    };
-    let (of_one, of_other) = (lives(one)?, lives(other)?);
-    let is_phase = |case: &Case| (case.0.as_str(), case.1.as_str()) == of;
-    let said = sizes_in(&of_one, is_phase).into_iter().filter_map(|size| {
-        let is_of = |case: &Case| is_phase(case) && case.2 == Some(size);
-        let times = of_cases(&of_one, &of_other, true, is_of)?.0;
-        let is_decided = times.says != Says::Inconclusive;
-        is_decided.then(|| {
-            let said = words(times.mean, times.ends, times.says);
-            format!("at {} {one} is {said}", in_units(size))
-        })
-    });
-    let said: Vec<String> = said.collect();
-    (!said.is_empty()).then(|| list(&said))
-}
-
-/// What each phase says at a size of files, where they differ: `create 60 % slower, read as fast`.
-fn phases_at(best: &Lives, next: &Lives, size: u64) -> Option<String> {
-    let cases = cases_of(best);
-    let cases = cases.into_iter().filter(|case| case.2 == Some(size));
-    let phases: BTreeSet<&str> = cases.map(|case| case.1.as_str()).collect();
-    let said = phases.into_iter().filter_map(|phase| {
-        let is_of = |case: &Case| case.2 == Some(size) && case.1 == phase;
-        let Times {
-            mean, ends, says, ..
-        } = of_cases(best, next, true, is_of)?.0;
-        let said = match says {
-            Says::Inconclusive => "open".to_owned(),
-            says => words(mean, ends, says),
-        };
-        Some((phase, said))
-    });
-    let said: Vec<(&str, String)> = said.collect();
-    let differ = said.iter().any(|(_, text)| *text != said[0].1);
-    differ.then(|| {
-        let said = said.iter().map(|(phase, text)| format!("{phase} {text}"));
-        said.collect::<Vec<_>>().join(", ")
-    })
-}
-
 fn is_read(phase: &str) -> bool {
     phase.contains("read")
 }
@@ -306,7 +222,7 @@ fn is_write(phase: &str) -> bool {
 
 /// What was measured of a target in each life: by suites of ours, and by commands of the user's where there is nothing
 /// else, since nobody knows how these weigh beside them.
-fn measured(subject: &Subject) -> Lives {
+pub(super) fn measured(subject: &Subject) -> Lives {
     let is_own = |row: &Row| benchmarks::by_name(&row.measurement.benchmark).is_some();
     let mut rows = subject.lives.iter().flat_map(|life| &life.bench);
     let has_own = rows.any(is_own);
@@ -328,7 +244,7 @@ fn measured(subject: &Subject) -> Lives {
 }
 
 /// What was measured of a target, in any life.
-fn cases_of(lives: &Lives) -> BTreeSet<&Case> {
+pub(super) fn cases_of(lives: &Lives) -> BTreeSet<&Case> {
     lives
         .iter()
         .flat_map(|(_, of_life)| of_life.keys())
@@ -346,7 +262,7 @@ fn times(
 }
 
 /// The same over the cases that count.
-fn of_cases(
+pub(super) fn of_cases(
     of: &Lives,
     than: &Lives,
     is_aged: bool,
@@ -386,10 +302,11 @@ fn fresh(
     best: usize,
     rivals: impl Iterator<Item = usize>,
     is_faster: bool,
+    is_single: bool,
 ) -> Option<String> {
     let beside = rivals.filter_map(|place| {
         let (of_best, _) = times(&known[best].1, &known[place].1, false, |_| true)?;
-        Some((place, of_best))
+        Some((place, sure_of(is_single, of_best)))
     });
     let (place, of_best) = beside.min_by(|(_, a), (_, b)| a.mean.total_cmp(&b.mean))?;
     let (best, (rival, of_rival)) = (&known[best], &known[place]);
@@ -481,11 +398,13 @@ fn change(of: &Lives, than: &Lives) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sizes::sizes_of;
     use super::*;
     use crate::benching::State;
     use crate::days::DayRow;
     use crate::report::subject::Life;
     use fsage_bench::Measurement;
+    use fsage_metrics::files;
 
     /// A target that creates and reads at these speeds, three times each, as fast as its control.
     fn subject(name: &str, create: u64, read: u64) -> Subject {
@@ -537,7 +456,9 @@ mod tests {
             subjects,
             ..Group::default()
         };
-        sentence(&group).map(|answer| answer.text)
+        let answer = sentence(&group)?;
+        let details = answer.details.unwrap_or_default();
+        Some(format!("{} {details}", answer.text))
     }
 
     /// By hand: a reads 4 times as fast as b and creates at 0.64 of its speed; the root of 2.56 is 1.6.
@@ -612,6 +533,55 @@ mod tests {
         let text = said(vec![a, with_large("b", 100, 100)]).unwrap();
         let expected = "it is at 16K 42 % slower (create 60 % slower, read 15 % slower).";
         assert!(text.contains(expected), "{text}");
+    }
+
+    /// By hand: at 16K `a` creates in 4 s what `b` creates in 1 s, and reads in 0.25 s what `b` reads in 1 s; 200
+    /// requests in 4 s take 20 ms each, 100 in 1 s 10 ms. At 1M it does both in a tenth.
+    #[test]
+    fn the_size_nearest_to_the_files_of_the_workload_says_where_it_differs() {
+        let of = |name: &str, times: [u64; 3], requests: [u64; 2], file_bytes: f64| {
+            let mut subject = subject(name, 100, 100);
+            let rows = subject.lives[0].bench.clone().into_iter();
+            subject.lives[0].bench = rows
+                .flat_map(|row| [(row.clone(), 16 << 10), (row, 1 << 20)])
+                .map(|(mut row, size)| {
+                    let of = &mut row.measurement;
+                    of.file_bytes = Some(size);
+                    let (ms, reads) = match (size == 16 << 10, of.phase.as_str()) {
+                        (true, "create") => (times[0], requests[0]),
+                        (true, _) => (times[1], requests[1]),
+                        _ => (times[2], requests[1]),
+                    };
+                    of.elapsed_ns = ms * 1_000_000;
+                    of.requests = Some(fsage_bench::Requests {
+                        reads,
+                        ..fsage_bench::Requests::default()
+                    });
+                    row
+                })
+                .collect();
+            let mut day = DayRow::default();
+            day.metrics.set(&files::FILES, 10.0);
+            day.metrics.set(&files::FILE_BYTES, 10.0 * file_bytes);
+            subject.lives[0].days = vec![day];
+            subject
+        };
+        let both = |file_bytes| {
+            let a = of("a", [4000, 250, 100], [200, 100], file_bytes);
+            said(vec![a, of("b", [1000; 3], [100; 2], file_bytes)]).expect("an answer")
+        };
+        let small = both(20480.0);
+        for part in [
+            "; but at 16K, of the sizes measured the nearest to this workload's files (20 KiB in the mean), it is as \
+             fast (create 75 % slower and read 4.0 times as fast).",
+            "Why create at 16K is slower on a: the disk has 200 requests of 20.0 ms each, against 100 of 10.0 ms on \
+             b: there are more of them, and they lie farther apart.",
+        ] {
+            assert!(small.contains(part), "{small}");
+        }
+        let large = both(700_000.0);
+        assert!(!large.contains("nearest"), "{large}");
+        assert!(!large.contains("Why create"), "{large}");
     }
 
     /// By hand: beside b the third one reads and creates at half the speed; beside a that is 0.5 / 1.6.
