@@ -224,14 +224,9 @@ impl Benchmark for Command {
             phase,
             file_bytes: case.file_bytes,
             repetition,
-            files: 0,
-            bytes: 0,
             elapsed_ns,
-            cpu_ns: None,
-            optimal: None,
-            countable: None,
-            requests: None,
             reading: Some(reading),
+            ..Measurement::default()
         });
         Ok(measurements.collect())
     }
@@ -288,7 +283,7 @@ impl Wanted {
         match found.as_f64() {
             Some(number) if number > 0.0 => Ok(number),
             Some(number) => Err(format!(
-                "{path} is {number}; a ratio needs a number above 0"
+                "{path} is {number}; a ratio needs a number above 0, so leave it out"
             )),
             None => Err(format!("{path} is {}; expected a number", kind(found))),
         }
@@ -435,7 +430,7 @@ mod tests {
             ("jobs.0.name", "jobs.0.name is text; expected a number"),
             (
                 "jobs.0.read.iops",
-                "jobs.0.read.iops is 0; a ratio needs a number above 0",
+                "jobs.0.read.iops is 0; a ratio needs a number above 0, so leave it out",
             ),
         ] {
             assert_eq!(read(path), Err(why.to_owned()));

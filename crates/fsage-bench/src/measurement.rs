@@ -1,5 +1,6 @@
 //! What benchmarks give: one measurement a phase and repetition.
 
+use crate::laps::Lap;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
@@ -83,7 +84,7 @@ pub struct Reading {
 }
 
 /// One phase of a benchmark, measured once.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
     /// The benchmark's name.
     pub benchmark: String,
@@ -110,6 +111,14 @@ pub struct Measurement {
     /// Of a command of the user's, what is compared instead of bytes and files a second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reading: Option<Reading>,
+    /// How long each of its files took, in order, until [`files_error`](Self::files_error) is found of that; none where
+    /// time is simulated.
+    #[serde(skip)]
+    pub laps: Vec<Lap>,
+    /// The standard error of the time of this phase, over all repetitions, if its files were drawn anew, as a share of
+    /// it: see [`error_of_files`](crate::laps::error_of_files).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files_error: Option<f64>,
 }
 
 impl Measurement {

@@ -82,7 +82,9 @@ impl<'a> Phases<'a> {
     ) -> Result<(), BenchError> {
         let (start_ns, start_cpu_ns) = (self.subject.clock_ns(), self.subject.cpu_ns());
         let earlier = self.subject.requests();
+        self.subject.laps();
         let done = work(self.subject)?;
+        let laps = self.subject.laps();
         if until == Until::Synced {
             self.subject.sync()?;
         }
@@ -92,6 +94,7 @@ impl<'a> Phases<'a> {
         self.count(phase, done);
         if let Some(measured) = self.measurements.last_mut() {
             measured.elapsed_ns = elapsed_ns;
+            measured.laps = laps;
             measured.cpu_ns = cpu_ns.map(|(end, start)| end.saturating_sub(start));
             measured.requests = requests.map(|(all, earlier)| all.since(earlier));
         }
@@ -107,12 +110,9 @@ impl<'a> Phases<'a> {
             repetition: self.repetition,
             files: done.files,
             bytes: done.bytes,
-            elapsed_ns: 0,
-            cpu_ns: None,
             optimal: self.layout.map(|score| score.optimal),
             countable: self.layout.map(|score| score.scored),
-            requests: None,
-            reading: None,
+            ..Measurement::default()
         });
     }
 

@@ -29,6 +29,8 @@ pub struct Repeated {
     sides: Sides,
     /// Where the lower value is better, a speed is its inverse, and the medians that count are those of the values.
     better: Better,
+    /// What other files would change on either side, as a share: see [`error_of_files`](crate::laps::error_of_files).
+    errors: (f64, f64),
 }
 
 /// How the repetitions of both belong together.
@@ -92,14 +94,26 @@ impl Says {
 impl Repeated {
     /// Each with one of the other under the same conditions: on simulated disks, with the spindle at the same angle.
     pub fn in_pairs(speeds: Vec<(f64, f64)>, better: Better) -> Repeated {
-        let sides = Sides::InPairs(speeds);
-        Repeated { sides, better }
+        Repeated {
+            sides: Sides::InPairs(speeds),
+            better,
+            errors: (0.0, 0.0),
+        }
     }
 
     /// Each for itself: on real file systems, where what disturbs one has no counterpart in the other.
     pub fn apart(firsts: Vec<f64>, seconds: Vec<f64>, better: Better) -> Repeated {
-        let sides = Sides::Apart(firsts, seconds);
-        Repeated { sides, better }
+        Repeated {
+            sides: Sides::Apart(firsts, seconds),
+            better,
+            errors: (0.0, 0.0),
+        }
+    }
+
+    /// With what other files would change on either side, as a share of its speed.
+    #[must_use]
+    pub fn with_errors_of_files(self, errors: (f64, f64)) -> Repeated {
+        Repeated { errors, ..self }
     }
 
     /// The first of one beside the first of another: pairs where both have pairs.
@@ -109,6 +123,7 @@ impl Repeated {
             return Repeated::in_pairs(pairs.collect(), one.better);
         }
         Repeated::apart(one.firsts(), other.firsts(), one.better)
+            .with_errors_of_files((one.errors.0, other.errors.0))
     }
 
     /// The second of one beside the second of another, in the same way.
@@ -122,7 +137,11 @@ impl Repeated {
             Sides::InPairs(pairs) => Sides::InPairs(pairs.iter().map(|(a, b)| (*b, *a)).collect()),
             Sides::Apart(firsts, seconds) => Sides::Apart(seconds.clone(), firsts.clone()),
         };
-        Repeated { sides, ..*self }
+        Repeated {
+            sides,
+            better: self.better,
+            errors: (self.errors.1, self.errors.0),
+        }
     }
 
     fn count(&self) -> usize {
@@ -147,6 +166,16 @@ impl Repeated {
         match &self.sides {
             Sides::InPairs(pairs) => pairs.iter().map(|pair| pair.0).collect(),
             Sides::Apart(firsts, _) => firsts.clone(),
+        }
+    }
+
+    /// What other files would make of the ratio, drawn at random: a factor around 1.
+    fn other_files(&self, rng: &mut Rng) -> f64 {
+        let error = self.errors.0.hypot(self.errors.1);
+        if error > 0.0 {
+            (error * rng.normal()).exp()
+        } else {
+            1.0
         }
     }
 
@@ -178,33 +207,49 @@ impl Repeated {
 }
 
 impl Ratio {
-    /// Of repetitions of one or more cases; `None` where one has no repetition, or a speed that is no positive number.
+    /// Of repetitions of one or more cases, which weigh the same: see [`Ratio::weighed`].
+    pub fn of(cases: &[Repeated]) -> Option<Ratio> {
+        let cases: Vec<(&Repeated, f64)> = cases.iter().map(|case| (case, 1.0)).collect();
+        Ratio::weighed(&cases)
+    }
+
+    /// Of repetitions of one or more cases, each with what it weighs in the geometric mean of their ratios; `None`
+    /// where one has no repetition, or a speed that is no positive number.
     ///
     /// The interval holds the middle of 4000 ratios from repetitions drawn anew, with replacement (the percentile
     /// bootstrap: Efron and Tibshirani, "An Introduction to the Bootstrap", chapter 13). Pairs are drawn as pairs.
-    /// Several cases, as sizes of files, are drawn each for itself, and weigh the same.
-    pub fn of(cases: &[Repeated]) -> Option<Ratio> {
-        let count = cases.iter().map(Repeated::count).min()?;
-        if !cases.iter().all(Repeated::has_ratio) {
+    /// Several cases, as sizes of files, are drawn each for itself. Where files are few and unlike, as on real file
+    /// systems, each draw is multiplied by what other files would make of it.
+    pub fn weighed(cases: &[(&Repeated, f64)]) -> Option<Ratio> {
+        let count = cases.iter().map(|(case, _)| case.count()).min()?;
+        if !cases.iter().all(|(case, _)| case.has_ratio()) {
             return None;
         }
+        let weights: f64 = cases.iter().map(|(_, weight)| weight).sum();
         let over = |ratio_of: &mut dyn FnMut(&Repeated) -> f64| match cases {
-            [one] => ratio_of(one),
+            [(one, _)] => ratio_of(one),
             all => {
-                let logs: f64 = all.iter().map(|case| ratio_of(case).ln()).sum();
-                (logs / all.len() as f64).exp()
+                let logs = all
+                    .iter()
+                    .map(|(case, weight)| weight * ratio_of(case).ln());
+                (logs.sum::<f64>() / weights).exp()
             }
         };
         let median = over(&mut |case| case.ratio(|place, _| place));
         let mut rng = Rng::new(1).stream("ratio of medians", 0);
         let mut drawn: Vec<f64> = (0..RESAMPLES)
-            .map(|_| over(&mut |case| case.ratio(|_, of| rng.below(of as u64) as usize)))
+            .map(|_| {
+                over(&mut |case| {
+                    let ratio = case.ratio(|_, of| rng.below(of as u64) as usize);
+                    ratio * case.other_files(&mut rng)
+                })
+            })
             .collect();
         drawn.sort_unstable_by(f64::total_cmp);
         let outside = ((1.0 - CONFIDENCE) / 2.0 * RESAMPLES as f64) as usize;
         let is_apart = cases
             .iter()
-            .any(|case| matches!(case.sides, Sides::Apart(..)));
+            .any(|(case, _)| matches!(case.sides, Sides::Apart(..)));
         Some(Ratio {
             count,
             median,
@@ -336,6 +381,10 @@ mod tests {
         let over = over.expect("repetitions");
         assert!((over.median - 0.965_489).abs() < 1e-6, "{over:?}");
         assert!((over.low - over.median).abs() < 1e-12, "{over:?}");
+        // The third root of 0.5 by 2 by 2 is 1.259921.
+        let weighed = Ratio::weighed(&[(&case(1.0, 2.0), 1.0), (&case(4.0, 2.0), 2.0)]);
+        let weighed = weighed.expect("repetitions");
+        assert!((weighed.median - 1.259_921).abs() < 1e-6, "{weighed:?}");
     }
 
     #[test]

@@ -23,6 +23,7 @@ pub use program::Ran;
 pub use scratch::{WRITTEN_BYTES, copy_image};
 pub use stand::RealStand;
 
+use crate::laps::Lap;
 use crate::subject::{BenchError, DirKey, FileKey, Part, Subject};
 use extents::Extents;
 use free_map::Deviation;
@@ -122,6 +123,7 @@ pub struct Real {
     extents: Extents,
     start: Instant,
     stood: Stood,
+    laps: Vec<Lap>,
 }
 
 impl std::fmt::Debug for Real {
@@ -155,6 +157,7 @@ impl Real {
             extents: Extents::default(),
             start: Instant::now(),
             stood: Stood::default(),
+            laps: Vec::new(),
         };
         real.files = real.find_existing()?;
         Ok(real)
@@ -257,6 +260,11 @@ impl Real {
         self.stood.ns += self.clock_ns() - start_ns;
         self.stood.cpu_ns += self.thread_cpu_ns() - start_cpu_ns;
         result
+    }
+
+    fn lap(&mut self, bytes: u64, start_ns: u64) {
+        let ns = self.clock_ns().saturating_sub(start_ns);
+        self.laps.push(Lap { bytes, ns });
     }
 
     /// Time that the processor worked for this thread, less what it stood still.
@@ -476,8 +484,13 @@ impl Subject for Real {
             .map_err(|errno| self.failed(&path, "rmdir", errno))
     }
 
+    fn laps(&mut self) -> Vec<Lap> {
+        std::mem::take(&mut self.laps)
+    }
+
     fn create(&mut self, dir: DirKey, bytes: u64, call_bytes: u64) -> Result<FileKey, BenchError> {
         go_on(self.options.stop.as_ref())?;
+        let start_ns = self.clock_ns();
         let key = FileKey(self.files.len() as u64);
         let path = self.dir(dir, "create")?.join(format!("f{}", key.0));
         let opened = self.open(&path, OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY)?;
@@ -495,10 +508,12 @@ impl Subject for Real {
             call_bytes,
         };
         write(&opened, content, part).map_err(|errno| self.failed(&path, "write", errno))?;
+        self.lap(bytes, start_ns);
         Ok(key)
     }
 
     fn read(&mut self, key: FileKey, part: Part) -> Result<(), BenchError> {
+        let start_ns = self.clock_ns();
         let path = self.written(key, part)?;
         let call_bytes = call_bytes(part).min(part.bytes);
         if (self.buffer.len() as u64) < call_bytes {
@@ -519,6 +534,7 @@ impl Subject for Real {
                 Err(errno) => return Err(self.failed(&path, "read", errno)),
             }
         }
+        self.lap(part.bytes, start_ns);
         Ok(())
     }
 
@@ -565,9 +581,13 @@ impl Subject for Real {
     /// elsewhere.
     fn overwrite(&mut self, key: FileKey, part: Part) -> Result<(), BenchError> {
         go_on(self.options.stop.as_ref())?;
+        let start_ns = self.clock_ns();
         let file = self.file_with(key, part)?;
         let opened = self.open(&file.path, OFlags::WRONLY)?;
-        write(&opened, file.content, part).map_err(|errno| self.failed(&file.path, "write", errno))
+        write(&opened, file.content, part)
+            .map_err(|errno| self.failed(&file.path, "write", errno))?;
+        self.lap(part.bytes, start_ns);
+        Ok(())
     }
 
     fn append(&mut self, key: FileKey, bytes: u64) -> Result<(), BenchError> {

@@ -1,6 +1,7 @@
 //! A benchmark run over its cases and repetitions, each on a fresh state of the file system.
 
 use crate::benchmark::{Benchmark, Case, LeftOut, Site, Unsuited};
+use crate::laps::error_of_files;
 use crate::measurement::{Better, Measurement};
 use crate::ratio::{Ratio, Repeated};
 use crate::subject::{BenchError, Subject};
@@ -257,6 +258,7 @@ pub fn run_in_turn(
     }
     let results = results.into_iter().enumerate().map(|(who, mut of_one)| {
         of_one.drop_left_out();
+        of_one.look_at_files();
         failed.remove(&who).map_or(Ok(of_one), Err)
     });
     Ok(results.collect())
@@ -326,6 +328,27 @@ impl Results {
             }
         }
         Ok(())
+    }
+
+    /// Finds what the files of each phase of each case say of others; how long each took is not kept.
+    fn look_at_files(&mut self) {
+        let mut phases: BTreeMap<(Option<u64>, &str), Vec<&Measurement>> = BTreeMap::new();
+        for of in &self.measurements {
+            let phase = phases.entry((of.file_bytes, of.phase.as_str()));
+            phase.or_default().push(of);
+        }
+        let errors = phases
+            .into_iter()
+            .map(|((file_bytes, phase), repetitions)| {
+                let error = error_of_files(&repetitions);
+                ((file_bytes, phase.to_owned()), error)
+            });
+        let errors: BTreeMap<_, _> = errors.collect();
+        for of in &mut self.measurements {
+            let phase = (of.file_bytes, of.phase.clone());
+            of.files_error = errors.get(&phase).copied().flatten();
+            of.laps = Vec::new();
+        }
     }
 
     /// Measurements of a case that ran out of space go: those that there are come of the first repetitions alone.

@@ -1,5 +1,6 @@
 //! What a benchmark runs on: a file system, simulated or real, with a clock.
 
+use crate::laps::Lap;
 use crate::measurement::Requests;
 use crate::real::Ran;
 use crate::simulated::DriveTooSmall;
@@ -77,6 +78,11 @@ pub trait Subject {
     /// A system call failed.
     fn untimed(&mut self, _on: bool) -> Result<(), BenchError> {
         Ok(())
+    }
+
+    /// How long each call on a file took since this was asked last, in their order; none where time is simulated.
+    fn laps(&mut self) -> Vec<Lap> {
+        Vec::new()
     }
 
     /// The first byte of a file on the device; `None` where that is not known, or where the file has no block.
@@ -221,6 +227,10 @@ impl<S: Subject + ?Sized> Subject for &mut S {
 
     fn untimed(&mut self, on: bool) -> Result<(), BenchError> {
         (**self).untimed(on)
+    }
+
+    fn laps(&mut self) -> Vec<Lap> {
+        (**self).laps()
     }
 
     fn start_bytes(&mut self, file: FileKey) -> Result<Option<u64>, BenchError> {

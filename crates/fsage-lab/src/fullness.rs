@@ -300,11 +300,9 @@ pub fn recommendation(all: &[Fullness]) -> Option<String> {
         };
         let name = &fullness.name;
         let of_large = fullness.limit_of_large();
-        let of_large = of_large.filter(|large| {
-            fullness
-                .limit()
-                .is_some_and(|limit| large.utilization < limit.utilization)
-        });
+        let advised = fullness.likely().or(fullness.limit());
+        let of_large = of_large
+            .filter(|large| advised.is_some_and(|full| large.utilization < full.utilization));
         large.extend(of_large.map(|level| {
             let left = level.placeable_1m.filter(|left| *left < FEW_LEFT);
             let left = left.map_or_else(String::new, |left| format!(" (room for {left:.0})"));
@@ -313,10 +311,14 @@ pub fn recommendation(all: &[Fullness]) -> Option<String> {
         match fullness.limit() {
             Some(level) if level != fullest => {
                 let full = percent(level.utilization);
-                let too_full = fullness.too_full();
-                let too_full = too_full.map(|level| percent(level.utilization));
-                let too_full =
-                    too_full.map_or_else(String::new, |full| format!(", {full} too full"));
+                let too_full = fullness.too_full().map_or_else(String::new, |level| {
+                    let full = percent(level.utilization);
+                    if level.skipped > 0 {
+                        format!(", {full} has no room for all of it")
+                    } else {
+                        format!(", {full} too full")
+                    }
+                });
                 limited.push(match (fullness.open(), fullness.likely()) {
                     (None, _) => format!("{name} at {full} full or less"),
                     (Some(_), Some(likely)) => {
@@ -569,7 +571,10 @@ impl Fullness {
                 );
             }
         };
-        let costs = known[1..].iter();
+        // What could not do all of the work has other files.
+        let costs = known[1..]
+            .iter()
+            .filter(|(level, _)| level.skipped == 0 || level.costs() == Some(Costs::Much));
         let costs = costs.filter_map(|(level, _)| Some(level.kept?.lost_at(&full(level))));
         let too_much = if is_by_speed {
             "; more than a tenth is too much"

@@ -174,11 +174,9 @@ pub(crate) mod tests {
             files: 1,
             bytes: 1_000_000,
             elapsed_ns,
-            cpu_ns: None,
             optimal: (phase == "create").then_some(3),
             countable: (phase == "create").then_some(4),
-            requests: None,
-            reading: None,
+            ..Measurement::default()
         }
     }
 

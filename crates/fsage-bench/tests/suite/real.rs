@@ -3,7 +3,10 @@
 use fsage_bench::benchmarks::applications::APPLICATIONS;
 use fsage_bench::benchmarks::{Applications, hot_files, sequential};
 use fsage_bench::real::{ExistingFile, Real, RealOptions, RealPlace, RealStand};
-use fsage_bench::{BenchError, Benchmark, Case, FileKey, Part, Site, Subject, run};
+use fsage_bench::{
+    BenchError, Benchmark, Case, Entrant, FileKey, Part, Repetitions, Site, Subject,
+};
+use fsage_bench::{run, run_in_turn};
 use fsage_real::directory::{Content, Volume};
 use fsage_real::loop_image::{self, Kind, LoopImage, LoopOptions};
 use fsage_real::programs;
@@ -261,6 +264,40 @@ fn data_that_were_never_written_are_not_read() {
         };
         assert_eq!(unwritten_bytes, 960 * KB);
     }
+}
+
+#[test]
+fn every_file_of_a_real_file_system_has_its_time_in_what_others_would_change() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = RealPlace::Directory(folder.path().to_owned());
+    let mut stand = RealStand::new(place, RealOptions::default(), false);
+    let site = Site {
+        free_bytes: 1 << 30,
+        ..Site::default()
+    };
+    let mut entrants = [Entrant {
+        target: 0,
+        site: &site,
+        cases: &[Case::of_size(MB)],
+        stand: &mut stand,
+    }];
+    let repetitions = Repetitions {
+        least: 5,
+        most: 5,
+        time: None,
+    };
+    let results = run_in_turn(&sequential::SEQUENTIAL, &mut entrants, repetitions, &|_| {
+        true
+    });
+    let [Ok(results)] = &results.unwrap()[..] else {
+        panic!("one file system");
+    };
+    assert_eq!(results.measurements.len(), 10);
+    for measured in &results.measurements {
+        let error = measured.files_error.expect("files that were clocked");
+        assert!((0.0..1.0).contains(&error), "{measured:?}");
+    }
+    stand.close().unwrap();
 }
 
 #[test]

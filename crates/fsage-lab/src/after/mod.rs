@@ -245,6 +245,19 @@ impl Stage {
         format!("{treatment}{}", if self.lived_on { ".again" } else { "" })
     }
 
+    /// What is known of it before it is benchmarked, in a line.
+    fn in_short(&self, spec: &TargetSpec) -> String {
+        let done = self.treatment.as_deref().unwrap_or("as it was");
+        let later = if self.lived_on { ", lived on" } else { "" };
+        let score = self
+            .layout_score
+            .map(|score| format!("layout score {score:.3}"));
+        let pieces = self.pieces_per_file;
+        let pieces = pieces.map(|pieces| format!("{pieces:.2} pieces a file"));
+        let known: Vec<String> = score.into_iter().chain(pieces).collect();
+        format!("{spec}, {done}{later}: {}.", known.join(", "))
+    }
+
     pub(crate) fn new(treatment: Option<&Treatment>, layout: &DayRow) -> Stage {
         Stage {
             treatment: treatment.map(ToString::to_string),

@@ -72,12 +72,16 @@ pub fn stages(
             }
             (stage, _) => stage?,
         };
+        // Days and benchmarks may take minutes yet.
+        life.ui.note(&stage.in_short(spec));
         stages.push(stage);
         folders.push(folder.clone());
         if let Some(more) = life.more {
             let later = stage_folder(life, facts, at + 1)?;
             let copy = image.options.image_in(&folder);
-            stages.push(image.lived_on(treatment, &copy, more, &later)?);
+            let stage = image.lived_on(treatment, &copy, more, &later)?;
+            life.ui.note(&stage.in_short(spec));
+            stages.push(stage);
             folders.push(later);
         }
     }

@@ -711,7 +711,10 @@ fn repeated(states: &ByState<'_>, is_simulated: bool) -> Option<Repeated> {
     let better = own(states).map_or(Better::Higher, |(_, better)| better);
     if !is_simulated {
         let speeds = |of: &[&Measurement]| of.iter().filter_map(|m| m.speed()).collect();
-        return Some(Repeated::apart(speeds(aged), speeds(control), better));
+        let error = |of: &[&Measurement]| of.first().and_then(|m| m.files_error).unwrap_or(0.0);
+        let errors = (error(aged), error(control));
+        let repeated = Repeated::apart(speeds(aged), speeds(control), better);
+        return Some(repeated.with_errors_of_files(errors));
     }
     let pairs = aged.iter().filter_map(|aged| {
         let same = control.iter().find(|c| c.repetition == aged.repetition)?;
@@ -809,11 +812,9 @@ mod tests {
                 files: 50,
                 bytes,
                 elapsed_ns: 1_000_000_000,
-                cpu_ns: None,
                 optimal: Some(3),
                 countable: Some(4),
-                requests: None,
-                reading: None,
+                ..Measurement::default()
             },
         }
     }

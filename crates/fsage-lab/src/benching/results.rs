@@ -65,7 +65,7 @@ pub struct Row {
     pub measurement: Measurement,
 }
 
-const COLUMNS: [(&str, ColumnKind); 25] = [
+const COLUMNS: [(&str, ColumnKind); 26] = [
     ("target", ColumnKind::Text),
     ("state", ColumnKind::Text),
     ("device", ColumnKind::Text),
@@ -91,6 +91,7 @@ const COLUMNS: [(&str, ColumnKind); 25] = [
     ("device_sync_writes", ColumnKind::U64),
     ("device_read_bytes", ColumnKind::U64),
     ("device_written_bytes", ColumnKind::U64),
+    ("files_error", ColumnKind::F64),
 ];
 
 /// The columns.
@@ -145,6 +146,7 @@ impl Row {
             requests(|r| r.sync_writes),
             requests(|r| r.read_bytes),
             requests(|r| r.written_bytes),
+            measured.files_error.into(),
         ]
     }
 }
@@ -161,6 +163,13 @@ impl Read<'_> {
     fn number(&self, column: &str) -> Option<u64> {
         match self.value(column) {
             Value::U64(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    fn float(&self, column: &str) -> Option<f64> {
+        match self.value(column) {
+            Value::F64(number) => Some(*number),
             _ => None,
         }
     }
@@ -191,17 +200,16 @@ impl Read<'_> {
                 countable: self.number("countable"),
                 requests: self.requests(),
                 reading: self.reading(),
+                files_error: self.float("files_error"),
+                ..Measurement::default()
             },
         })
     }
 
     /// Of commands alone.
     fn reading(&self) -> Option<Reading> {
-        let Value::F64(value) = *self.value("value") else {
-            return None;
-        };
         Some(Reading {
-            value,
+            value: self.float("value")?,
             unit: self.text("unit")?,
             better: Better::named(&self.text("better")?)?,
         })

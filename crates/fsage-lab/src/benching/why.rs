@@ -114,14 +114,10 @@ mod tests {
             measurement: Measurement {
                 benchmark: "hot-files".to_owned(),
                 phase: "read".to_owned(),
-                file_bytes: None,
                 repetition: 0,
                 files: 1,
                 bytes: 2_000_000,
                 elapsed_ns: 1,
-                cpu_ns: None,
-                optimal: None,
-                countable: None,
                 requests: Some(Requests {
                     reads,
                     writes: 0,
@@ -129,7 +125,7 @@ mod tests {
                     read_bytes: 0,
                     written_bytes: 0,
                 }),
-                reading: None,
+                ..Measurement::default()
             },
         }
     }

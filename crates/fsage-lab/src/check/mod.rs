@@ -183,9 +183,14 @@ fn newest(new: &TargetResults, most: f64) -> Option<Verdict> {
     let age = ((now_s - taken_s) / DAY_S).max(0.0);
     let mut verdict = Verdict::new("newest", new);
     verdict.checked = 1;
-    verdict.found = format!("taken {age:.1} days ago");
+    let taken = if age < 0.1 {
+        format!("taken {:.0} minutes ago", age * DAY_S / 60.0)
+    } else {
+        format!("taken {age:.1} days ago")
+    };
+    verdict.found.clone_from(&taken);
     if age > most {
-        verdict.fail(format!("taken {age:.1} days ago; --max-age {most}"));
+        verdict.fail(format!("{taken}; --max-age {most}"));
     }
     Some(verdict)
 }

@@ -636,11 +636,7 @@ mod tests {
                 files: 1,
                 bytes: megabytes * 1_000_000,
                 elapsed_ns: 1_000_000_000,
-                cpu_ns: None,
-                optimal: None,
-                countable: None,
-                requests: None,
-                reading: None,
+                ..Measurement::default()
             },
         }
     }

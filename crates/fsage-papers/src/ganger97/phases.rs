@@ -91,14 +91,10 @@ pub(crate) mod tests {
             .map(|&(phase, seconds, requests, sync)| Measurement {
                 benchmark: "b".into(),
                 phase: phase.into(),
-                file_bytes: None,
                 repetition: 0,
                 files: 1000,
                 bytes: 0,
                 elapsed_ns: (seconds * 1e9) as u64,
-                cpu_ns: None,
-                optimal: None,
-                countable: None,
                 requests: Some(Requests {
                     reads: 0,
                     writes: requests,
@@ -106,7 +102,7 @@ pub(crate) mod tests {
                     read_bytes: 0,
                     written_bytes: requests * 4096,
                 }),
-                reading: None,
+                ..Measurement::default()
             });
         Phases::of(&measured.collect::<Vec<_>>())
     }

@@ -132,10 +132,7 @@ pub(super) mod tests {
             bytes: 1_000_000,
             elapsed_ns,
             cpu_ns: Some(100_000_000),
-            optimal: None,
-            countable: None,
-            requests: None,
-            reading: None,
+            ..Measurement::default()
         };
         let rates = Rates::of(&[measurement(0, 500_000_000), measurement(1, 250_000_000)]);
         // 1 MB and ten files in half and in a quarter of a second; a tenth of a second of work.

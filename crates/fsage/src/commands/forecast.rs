@@ -167,11 +167,12 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     if let Some(days) = args.fail_within {
         let soon: Vec<&str> = found
             .within(days)
-            .map(|answer| answer.sentence.trim_end_matches('.'))
+            .map(|answer| answer.sentence.as_str())
             .collect();
         let soon = match &soon[..] {
             [] => None,
-            soon => Some(format!("within {days} days: {}", soon.join("; "))),
+            // A line each, for the mail that cron makes of it.
+            soon => Some(format!("within {days} days:\n{}", soon.join("\n"))),
         };
         let doubts = found.doubts_said().filter(|_| soon.is_some());
         let said = soon.iter().cloned().chain(found.stale()).chain(doubts);

@@ -496,7 +496,7 @@ fn snapshots_are_checked_and_none_is_passed_over() {
     )
     .expect("a file");
     let text = fsage(&at, "check tree.parquet --rules rules.toml --max-age 1", 0);
-    assert!(text.contains("newest: taken 0.0 days ago"), "{text}");
+    assert!(text.contains("newest: taken 0 minutes ago"), "{text}");
     // The model lived in 1970.
     let text = fsage(&at, "check nights --max-age 400.5", 1);
     assert!(text.contains("days ago; --max-age 400.5"), "{text}");

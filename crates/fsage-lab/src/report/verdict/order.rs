@@ -183,16 +183,13 @@ mod tests {
             measurement: Measurement {
                 benchmark: "hot-files".to_owned(),
                 phase: "read".to_owned(),
-                file_bytes: None,
                 repetition: 0,
                 files: 100,
                 bytes: 1,
                 elapsed_ns: 1,
-                cpu_ns: None,
                 optimal: breaks.map(|breaks| 9000 - breaks),
                 countable: breaks.map(|_| 9000),
-                requests: None,
-                reading: None,
+                ..Measurement::default()
             },
         };
         let subject = Subject {

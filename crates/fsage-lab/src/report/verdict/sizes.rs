@@ -1,33 +1,56 @@
-//! What two targets say of each other by size of files: a user has files of some size, and all sizes together weigh the
-//! same in the answer over all benchmarks.
+//! What two targets say of each other by size of files: a user has files of some size, which decides what sizes weigh
+//! in the answer over all benchmarks.
 
 use super::consequences::{LITTLE, interval, is_on_disks};
-use super::together::{Case, Lives, cases_of, measured, of_cases};
+use super::together::{Case, Measured, cases_of, measured, of_cases};
 use crate::aging::in_units;
 use crate::benching::{State, words};
 use crate::report::subject::{Group, Subject};
 use crate::report::times::Times;
-use crate::report::words::{list, size, thousands};
+use crate::report::words::{list, percent, size, thousands};
 use fsage_bench::{Measurement, Says};
-use fsage_metrics::files;
 use std::collections::BTreeSet;
 
 /// The fastest target and the one that it is set beside.
 pub(super) struct Pair<'a> {
-    pub best: (&'a Subject, &'a Lives),
-    pub next: (&'a Subject, &'a Lives),
-    /// What all benchmarks say of the first.
-    pub says: Says,
+    pub best: (&'a Subject, &'a Measured),
+    pub next: (&'a Subject, &'a Measured),
+    /// Whether all benchmarks leave open which is faster, or it is another one to read than to write.
+    pub is_open: bool,
 }
 
-/// What a size of files says that all benchmarks do not.
-pub(super) struct Near {
-    /// The size.
-    pub size: u64,
-    /// Behind the answer over all benchmarks: `; but at 16K ...`.
-    pub text: String,
-    /// Where phases are slower, what the device was asked for in them; empty where nobody knows.
-    pub why: String,
+/// What sizes of files weigh for files of that mean, in bytes: the two around it by how near they are, in powers of
+/// two, the outermost alone where it lies beyond; the same without a mean, or without sizes.
+pub(super) fn weights(sizes: &[Option<u64>], mean: Option<f64>) -> Vec<f64> {
+    let known: Option<Vec<u64>> = sizes.iter().copied().collect();
+    let (Some(known), Some(mean)) = (known.filter(|known| known.len() > 1), mean) else {
+        return vec![1.0 / sizes.len() as f64; sizes.len()];
+    };
+    let (Some(&least), Some(&most)) = (known.iter().min(), known.iter().max()) else {
+        return Vec::new();
+    };
+    let mean = mean.clamp(least as f64, most as f64);
+    let below = known.iter().filter(|&&size| size as f64 <= mean).max();
+    let above = known.iter().filter(|&&size| size as f64 >= mean).min();
+    let (below, above) = (
+        below.copied().unwrap_or(least),
+        above.copied().unwrap_or(most),
+    );
+    let share = if below == above {
+        0.0
+    } else {
+        (mean / below as f64).ln() / (above as f64 / below as f64).ln()
+    };
+    let weight = |&size: &u64| {
+        if size == below {
+            1.0 - share
+        } else if size == above {
+            share
+        } else {
+            0.0
+        }
+    };
+    known.iter().map(weight).collect()
 }
 
 impl Pair<'_> {
@@ -36,51 +59,42 @@ impl Pair<'_> {
         Some(of_cases(self.best.1, self.next.1, true, counts)?.0)
     }
 
-    /// What the size says that is the nearest to the workload's files, where that is not what all benchmarks say: the
-    /// other target is the faster one at it, in a phase at least, or it is decided where all together are not.
-    pub fn near_the_workload(&self) -> Option<Near> {
-        let mean = mean_size(self.best.0)?;
+    /// What sizes of files weigh, where there are several.
+    pub fn at_the_mean(&self) -> String {
+        let sizes: Vec<u64> = sizes_in(self.best.1, |_| true).into_iter().collect();
+        let Some(mean) = self.best.1.mean_size.filter(|_| sizes.len() > 1) else {
+            return String::new();
+        };
+        let all: Vec<Option<u64>> = sizes.iter().copied().map(Some).collect();
+        let weighed = sizes.into_iter().zip(weights(&all, Some(mean)));
+        let weighed =
+            weighed.map(|(size, weight)| format!("{} {}", in_units(size), percent(weight)));
+        format!(
+            " Sizes weigh by how near they are to the {} that files of this workload have in the mean: {}.",
+            size(mean.round() as u64),
+            list(&weighed.collect::<Vec<_>>())
+        )
+    }
+
+    /// Where the first is slower in phases at the size that is the nearest to the workload's files: what the disk was
+    /// asked for.
+    pub fn why_slower(&self) -> String {
+        let Some(mean) = self.best.1.mean_size else {
+            return String::new();
+        };
         let distance = |size: u64| (size as f64 / mean).ln().abs();
         let sizes = sizes_in(self.best.1, |_| true).into_iter();
-        let nearest = sizes.min_by(|&a, &b| distance(a).total_cmp(&distance(b)))?;
-        let is_of = |case: &Case| case.2 == Some(nearest);
-        let of_size = self.times(is_of)?;
-        let phases = self.phases_at(nearest);
-        // What differs little is no reason to decide otherwise.
-        let is_much = |of: &&Times| of.mean.max(of.mean.recip()) >= LITTLE;
-        let mut says = phases
-            .iter()
-            .map(|(_, of)| of)
-            .filter(is_much)
-            .map(|of| of.says);
-        let differs = match self.says {
-            Says::Faster => says.any(|of| of == Says::Slower),
-            Says::Slower => says.any(|of| of == Says::Faster),
-            Says::Same | Says::Inconclusive => {
-                says.any(|of| matches!(of, Says::Slower | Says::Faster))
-            }
-        };
-        if !differs {
-            return None;
-        }
-        let of_phases = phases
-            .iter()
-            .map(|(phase, of)| format!("{phase} {}", said(of)));
-        let of_phases: Vec<String> = of_phases.collect();
-        let text = format!(
-            "; but at {}, of the sizes measured the nearest to this workload's files ({} in the mean), it is {} ({})",
-            in_units(nearest),
-            size(mean.round() as u64),
-            said(&of_size),
-            list(&of_phases)
-        );
-        let slower = phases.iter().filter(|(_, of)| of.says == Says::Slower);
-        let why = slower.filter_map(|(phase, _)| self.requests(phase, nearest));
-        Some(Near {
-            size: nearest,
-            text,
-            why: why.collect(),
-        })
+        let nearest = sizes.min_by(|&a, &b| distance(a).total_cmp(&distance(b)));
+        let phases = nearest.map(|size| (size, self.phases_at(size)));
+        let phases = phases.into_iter().flat_map(|(size, phases)| {
+            let slower = phases.into_iter().filter(|(_, of)| {
+                // What differs little needs no reason.
+                of.says == Says::Slower && of.mean * LITTLE <= 1.0
+            });
+            slower.map(move |(phase, _)| (size, phase))
+        });
+        let why = phases.filter_map(|(size, phase)| self.requests(phase, size));
+        why.collect()
     }
 
     /// What the devices were asked for in a phase at a size, on simulated disks: how many requests, and how long one
@@ -129,15 +143,13 @@ impl Pair<'_> {
     }
 
     /// Sizes of files at which the faster target is the slower one, for those who have such files, and where all sizes
-    /// together leave it open what each says; without one that is said already.
-    pub fn by_size(&self, known: Option<u64>) -> String {
-        let sizes = sizes_in(self.best.1, |_| true).into_iter();
-        let sizes: Vec<u64> = sizes.filter(|&size| Some(size) != known).collect();
-        let is_open = self.says == Says::Inconclusive;
+    /// together leave it open what each says.
+    pub fn by_size(&self) -> String {
+        let sizes = sizes_in(self.best.1, |_| true);
         let mut is_any_decided = false;
         let texts = sizes.iter().filter_map(|&size| {
             let of_size = self.times(|case| case.2 == Some(size))?;
-            if !is_open && of_size.says != Says::Slower {
+            if !self.is_open && of_size.says != Says::Slower {
                 return None;
             }
             let phases = self.phases_where_they_differ(size);
@@ -152,9 +164,9 @@ impl Pair<'_> {
             Some(format!("at {} {}{details}", in_units(size), said(&of_size)))
         });
         let texts: Vec<String> = texts.collect();
-        let lead = if !is_open && !texts.is_empty() {
+        let lead = if !self.is_open && !texts.is_empty() {
             "Not at every size of files: beside"
-        } else if is_any_decided && (texts.len() > 1 || known.is_some()) {
+        } else if is_any_decided && texts.len() > 1 {
             "By size of files, beside"
         } else {
             // A single size is all of it.
@@ -198,19 +210,12 @@ fn said(times: &Times) -> String {
 }
 
 /// The sizes of files in cases that count.
-fn sizes_in(lives: &Lives, counts: impl Fn(&Case) -> bool) -> BTreeSet<u64> {
-    let cases = cases_of(lives).into_iter();
+fn sizes_in(of: &Measured, counts: impl Fn(&Case) -> bool) -> BTreeSet<u64> {
+    let cases = cases_of(of).into_iter();
     cases
         .filter(|case| counts(case))
         .filter_map(|case| case.2)
         .collect()
-}
-
-/// How large the files of the workload are, in bytes.
-fn mean_size(subject: &Subject) -> Option<f64> {
-    let end = |metric| Some(subject.at_end(|day| day.value(metric))?.mean);
-    let (bytes, files) = (end(&files::FILE_BYTES)?, end(&files::FILES)?);
-    (files > 0.0 && bytes > 0.0).then(|| bytes / files)
 }
 
 /// Of a phase that leaves two targets open the sizes of files that do not: `at 16K a is 2.1 times as fast`. None where
@@ -233,4 +238,27 @@ pub(super) fn sizes_of(group: &Group, [one, other]: [&str; 2], of: (&str, &str))
     });
     let said: Vec<String> = said.collect();
     (!said.is_empty()).then(|| list(&said))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand: 32 lies halfway between 16 and 64 in powers of two.
+    #[test]
+    fn the_two_sizes_around_the_mean_weigh_by_how_near_they_are() {
+        let of = |sizes: &[u64], mean: f64| {
+            let sizes: Vec<Option<u64>> = sizes.iter().copied().map(Some).collect();
+            weights(&sizes, Some(mean))
+        };
+        assert_eq!(of(&[16, 64], 32.0), [0.5, 0.5]);
+        assert_eq!(of(&[16, 64], 16.0), [1.0, 0.0]);
+        assert_eq!(of(&[16, 64, 1024], 64.0), [0.0, 1.0, 0.0]);
+        assert_eq!(of(&[4, 16, 64, 1024], 32.0), [0.0, 0.5, 0.5, 0.0]);
+        assert_eq!(of(&[16, 64], 2.0), [1.0, 0.0]);
+        assert_eq!(of(&[16, 64], 9000.0), [0.0, 1.0]);
+        assert_eq!(of(&[16], 32.0), [1.0]);
+        assert_eq!(weights(&[Some(16), Some(64)], None), [0.5, 0.5]);
+        assert_eq!(weights(&[None], Some(32.0)), [1.0]);
+    }
 }

@@ -1,13 +1,16 @@
 //! Two targets over all benchmarks together, for those who want one answer for reads and writes.
 //!
-//! **Rule.** Of every size of every phase of every suite that both were measured in, the ratio of the medians of their
-//! aged speeds; all of them weigh the same, and the geometric mean is the answer. The interval is that of a ratio over
-//! several cases (see [`Ratio::of`]), or over lives of the mean of theirs.
+//! **Rule.** Of every phase of every suite that both were measured in, the ratio of the medians of their aged speeds;
+//! all phases weigh the same, and the geometric mean is the answer. A phase that was measured with files of several
+//! sizes counts as it is at the mean size of the workload's files: the two sizes around that weigh by how near they
+//! are, in powers of two; without a mean all weigh the same. The interval is that of a ratio over several cases (see
+//! [`Ratio::weighed`]), or over lives of the mean of theirs. Where one target reads and the other one writes faster,
+//! that is the answer.
 
 use super::consequences::{
     Answer, LITTLE, before_age, digits_of, hidden_by_flash, interval, whose,
 };
-use super::sizes::Pair;
+use super::sizes::{Pair, weights};
 use super::{options, skipped_too_many};
 use crate::benching::results::Row;
 use crate::benching::{Line, lines, words};
@@ -17,14 +20,19 @@ use crate::report::subject::{Group, Over, Subject};
 use crate::report::times::{Times, in_same_lives};
 use crate::report::words::{list, percent, size};
 use fsage_bench::{Ratio, Says, benchmarks};
-use fsage_metrics::{directory_order, layout_score};
+use fsage_metrics::{directory_order, files, layout_score};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// Suite, phase and size of files.
 pub(super) type Case = (String, String, Option<u64>);
-/// What was measured of a target, life by life.
-pub(super) type Lives = Vec<(life::Life, BTreeMap<Case, Line>)>;
+/// What was measured of a target.
+pub(super) struct Measured {
+    /// Life by life.
+    pub lives: Vec<(life::Life, BTreeMap<Case, Line>)>,
+    /// How large the files of its workload are in the mean, in bytes, where that is known.
+    pub mean_size: Option<f64>,
+}
 
 /// Reads and writes in one sentence; none where not both were measured, or of a single target.
 pub fn sentence(group: &Group) -> Option<Answer> {
@@ -33,7 +41,7 @@ pub fn sentence(group: &Group) -> Option<Answer> {
     if subjects.iter().any(skipped_too_many) || ![0, subjects.len()].contains(&simulated) {
         return None;
     }
-    let known: Vec<(&Subject, Lives)> = subjects.iter().map(|s| (s, measured(s))).collect();
+    let known: Vec<(&Subject, Measured)> = subjects.iter().map(|s| (s, measured(s))).collect();
     let (_, first) = known.first()?;
     let mut speeds = Vec::new();
     for (_, lives) in &known {
@@ -53,11 +61,11 @@ pub fn sentence(group: &Group) -> Option<Answer> {
     };
     let is_single = simulated > 0 && subjects.iter().all(|s| s.lives.len() == 1);
     let aged = |counts: fn(&str) -> bool| {
-        let (times, cases) = times(&known[best].1, &known[next].1, true, counts)?;
-        Some((sure_of(is_single, times), cases))
+        let (times, phases) = times(&known[best].1, &known[next].1, true, counts)?;
+        Some((sure_of(is_single, times), phases))
     };
     let ((reads, _), (writes, _)) = (aged(is_read)?, aged(is_write)?);
-    let (all, cases) = aged(|_| true)?;
+    let (all, phases) = aged(|_| true)?;
     let names: Vec<&str> = subjects.iter().map(|s| s.name.as_str()).collect();
     let (life, _) = whose(group);
     let as_fast = places[1..]
@@ -104,27 +112,28 @@ pub fn sentence(group: &Group) -> Option<Answer> {
         Some(_) => "These are geometric means",
         None => "That is the geometric mean",
     };
+    let is_parted = answer.is_parted();
     let pair = Pair {
         best: (known[best].0, &known[best].1),
         next: (known[next].0, &known[next].1),
-        says: all.says,
+        is_open: all.says == Says::Inconclusive || is_parted,
     };
-    let near = pair.near_the_workload();
+    let is_seen = is_parted || all.says == Says::Faster && all.mean >= LITTLE;
     let text = format!(
-        "for {life}, over {over}: {answer}{}.{others}{}",
-        near.as_ref().map_or("", |near| &near.text),
-        hidden_by_flash(group, all.says == Says::Faster && all.mean >= LITTLE).unwrap_or_default()
+        "for {life}, over {over}: {answer}.{others}{}",
+        hidden_by_flash(group, is_seen).unwrap_or_default()
     );
     let details = format!(
-        "{}{}{} {means} of the ratios of {cases} cases, every size of every phase once.",
+        "{}{}{} {means} of the ratios of {phases} phases, each once.{}",
         fresh.unwrap_or_default(),
-        near.as_ref().map_or("", |near| &near.why),
-        pair.by_size(near.as_ref().map(|near| near.size)),
+        pair.by_size(),
+        pair.why_slower(),
+        pair.at_the_mean(),
     );
     Some(Answer {
         text,
         details: Some(details.trim_start().to_owned()),
-        is_open: all.says == Says::Inconclusive,
+        is_open: all.says == Says::Inconclusive && !is_parted,
     })
 }
 
@@ -151,6 +160,19 @@ struct Beside<'a> {
     writes: Times,
 }
 
+impl Beside<'_> {
+    /// Whether one reads and the other one writes faster, by enough for a word; not of options, which are many.
+    fn is_parted(&self) -> bool {
+        let is_much = |of: &Times| of.mean.max(of.mean.recip()) >= LITTLE;
+        let says = (self.reads.says, self.writes.says);
+        let differ = matches!(
+            says,
+            (Says::Faster, Says::Slower) | (Says::Slower, Says::Faster)
+        );
+        self.none.is_none() && differ && is_much(&self.reads) && is_much(&self.writes)
+    }
+}
+
 impl fmt::Display for Beside<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let said = |of: &Times| words(of.mean, of.ends, of.says);
@@ -166,6 +188,21 @@ impl fmt::Display for Beside<'_> {
             [] => None,
             as_fast => Some(list(as_fast)),
         };
+        if self.is_parted() {
+            let (reader, writer) = if self.reads.says == Says::Faster {
+                (best, next)
+            } else {
+                (next, best)
+            };
+            return write!(
+                f,
+                "{reader} to read, {writer} to write. Aged, beside {next}, {best} reads {} and writes {}; over both, \
+                 which count alike, it is {}",
+                part(&self.reads),
+                part(&self.writes),
+                part(all)
+            );
+        }
         let mut also = None;
         match (all.says, self.none) {
             (Says::Faster | Says::Slower, _) => {
@@ -222,7 +259,7 @@ fn is_write(phase: &str) -> bool {
 
 /// What was measured of a target in each life: by suites of ours, and by commands of the user's where there is nothing
 /// else, since nobody knows how these weigh beside them.
-pub(super) fn measured(subject: &Subject) -> Lives {
+pub(super) fn measured(subject: &Subject) -> Measured {
     let is_own = |row: &Row| benchmarks::by_name(&row.measurement.benchmark).is_some();
     let mut rows = subject.lives.iter().flat_map(|life| &life.bench);
     let has_own = rows.any(is_own);
@@ -240,21 +277,31 @@ pub(super) fn measured(subject: &Subject) -> Lives {
         });
         (life.life.clone(), lines.collect())
     });
-    lives.collect()
+    Measured {
+        lives: lives.collect(),
+        mean_size: mean_size(subject),
+    }
+}
+
+/// How large the files of the workload are, in bytes.
+fn mean_size(subject: &Subject) -> Option<f64> {
+    let end = |metric| Some(subject.at_end(|day| day.value(metric))?.mean);
+    let (bytes, files) = (end(&files::FILE_BYTES)?, end(&files::FILES)?);
+    (files > 0.0 && bytes > 0.0).then(|| bytes / files)
 }
 
 /// What was measured of a target, in any life.
-pub(super) fn cases_of(lives: &Lives) -> BTreeSet<&Case> {
-    lives
+pub(super) fn cases_of(of: &Measured) -> BTreeSet<&Case> {
+    of.lives
         .iter()
         .flat_map(|(_, of_life)| of_life.keys())
         .collect()
 }
 
-/// One target beside another over the phases that count, aged or fresh, and of how many cases that is.
+/// One target beside another over the phases that count, aged or fresh, and of how many that is.
 fn times(
-    of: &Lives,
-    than: &Lives,
+    of: &Measured,
+    than: &Measured,
     is_aged: bool,
     counts: impl Fn(&str) -> bool,
 ) -> Option<(Times, usize)> {
@@ -263,34 +310,45 @@ fn times(
 
 /// The same over the cases that count.
 pub(super) fn of_cases(
-    of: &Lives,
-    than: &Lives,
+    of: &Measured,
+    than: &Measured,
     is_aged: bool,
     counts: impl Fn(&Case) -> bool,
 ) -> Option<(Times, usize)> {
     let ratios = ratios(of, than, is_aged, counts);
-    let cases = ratios.iter().map(|(_, (cases, _))| *cases).max()?;
+    let phases = ratios.iter().map(|(_, (phases, _))| *phases).max()?;
     let ratios: Vec<_> = ratios
         .into_iter()
         .map(|(life, (_, of))| (life, of))
         .collect();
-    Some((Times::of(&ratios)?, cases))
+    Some((Times::of(&ratios)?, phases))
 }
 
 /// The same of each life.
 fn ratios(
-    of: &Lives,
-    than: &Lives,
+    of: &Measured,
+    than: &Measured,
     is_aged: bool,
     counts: impl Fn(&Case) -> bool,
 ) -> Vec<(life::Life, (usize, Ratio))> {
-    let ratios = in_same_lives(of, than).filter_map(|(life, of, than)| {
-        let cases = of
-            .iter()
-            .filter(|(case, _)| counts(case))
-            .filter_map(|(case, line)| line.beside(than.get(case)?, is_aged));
+    let ratios = in_same_lives(&of.lives, &than.lives).filter_map(|(life, one, other)| {
+        let cases = one.iter().filter(|(case, _)| counts(case));
+        let cases = cases.filter_map(|((suite, phase, size), line)| {
+            let other = other.get(&(suite.clone(), phase.clone(), *size))?;
+            Some(((suite, phase), *size, line.beside(other, is_aged)?))
+        });
         let cases: Vec<_> = cases.collect();
-        Some((life.clone(), (cases.len(), Ratio::of(&cases)?)))
+        let mut phases = 0;
+        let mut weighed = Vec::new();
+        // By suite, phase and size, as they are kept.
+        for of_phase in cases.chunk_by(|a, b| a.0 == b.0) {
+            phases += 1;
+            let sizes: Vec<Option<u64>> = of_phase.iter().map(|(_, size, _)| *size).collect();
+            let weights = weights(&sizes, of.mean_size);
+            let repeated = of_phase.iter().map(|(_, _, repeated)| repeated);
+            weighed.extend(repeated.zip(weights).filter(|(_, weight)| *weight > 0.0));
+        }
+        Some((life.clone(), (phases, Ratio::weighed(&weighed)?)))
     });
     ratios.collect()
 }
@@ -298,7 +356,7 @@ fn ratios(
 /// How fast the best aged target is fresh, beside the one that is the fastest of its rivals then: whether age turned
 /// the order round.
 fn fresh(
-    known: &[(&Subject, Lives)],
+    known: &[(&Subject, Measured)],
     best: usize,
     rivals: impl Iterator<Item = usize>,
     is_faster: bool,
@@ -380,7 +438,7 @@ fn apart_when_fresh(slower: &Subject, faster: &Subject) -> Option<String> {
 
 /// What age makes of the ratio of two targets: aged over fresh, life by life, with its interval. None of fewer lives
 /// than have one.
-fn change(of: &Lives, than: &Lives) -> Option<String> {
+fn change(of: &Measured, than: &Measured) -> Option<String> {
     let of_lives = |is_aged| ratios(of, than, is_aged, |_| true);
     let (aged, fresh) = (of_lives(true), of_lives(false));
     let changes = in_same_lives(&aged, &fresh).map(|(life, (_, aged), (_, fresh))| {
@@ -426,11 +484,7 @@ mod tests {
                 files: 1,
                 bytes: megabytes * 1_000_000,
                 elapsed_ns: 1_000_000_000,
-                cpu_ns: None,
-                optimal: None,
-                countable: None,
-                requests: None,
-                reading: None,
+                ..Measurement::default()
             },
         };
         let mut bench = Vec::new();
@@ -468,9 +522,9 @@ mod tests {
         assert_eq!(
             said(vec![b, a]).as_deref(),
             Some(
-                "for this life, over all benchmarks: a. Aged, beside b, it is 60 % faster: reads 4.0 times as fast, \
-                 writes 36 % slower. Fresh, a is 60 % faster than b. These are geometric means of the ratios of 2 \
-                 cases, every size of every phase once."
+                "for this life, over all benchmarks: a to read, b to write. Aged, beside b, a reads 4.0 times as fast \
+                 and writes 36 % slower; over both, which count alike, it is 60 % faster. Fresh, a is 60 % faster than \
+                 b. These are geometric means of the ratios of 2 phases, each once."
             )
         );
     }
@@ -489,7 +543,7 @@ mod tests {
         let of_both = said(vec![full.clone(), roomy.clone()]).unwrap();
         let expected = "for this life, over the benchmarks that both have (a larger size= gives room for all): ";
         assert!(of_both.starts_with(expected), "{of_both}");
-        assert!(of_both.contains("of the ratios of 2 cases"), "{of_both}");
+        assert!(of_both.contains("of the ratios of 2 phases"), "{of_both}");
         full.lives[0].bench.clone_from(&roomy.lives[0].bench);
         let all = said(vec![full, roomy]).unwrap();
         assert!(
@@ -536,9 +590,10 @@ mod tests {
     }
 
     /// By hand: at 16K `a` creates in 4 s what `b` creates in 1 s, and reads in 0.25 s what `b` reads in 1 s; 200
-    /// requests in 4 s take 20 ms each, 100 in 1 s 10 ms. At 1M it does both in a tenth.
+    /// requests in 4 s take 20 ms each, 100 in 1 s 10 ms. At 1M it does both in a tenth. 20 KiB lie 0.322 powers of two
+    /// above 16 KiB, of 6 to 1 MiB: 4 to the power of 0.946 by 10 to that of 0.054 is 4.20.
     #[test]
-    fn the_size_nearest_to_the_files_of_the_workload_says_where_it_differs() {
+    fn sizes_weigh_by_how_near_they_are_to_the_files_of_the_workload() {
         let of = |name: &str, times: [u64; 3], requests: [u64; 2], file_bytes: f64| {
             let mut subject = subject(name, 100, 100);
             let rows = subject.lives[0].bench.clone().into_iter();
@@ -572,15 +627,19 @@ mod tests {
         };
         let small = both(20480.0);
         for part in [
-            "; but at 16K, of the sizes measured the nearest to this workload's files (20 KiB in the mean), it is as \
-             fast (create 75 % slower and read 4.0 times as fast).",
+            "a to read, b to write. Aged, beside b, a reads 4.2 times as fast and writes 70 % slower; over both, which \
+             count alike, it is 13 % faster.",
+            "By size of files, beside b it is at 16K as fast (create 75 % slower, read 4.0 times as fast) and at 1M 10 \
+             times as fast.",
+            "Sizes weigh by how near they are to the 20 KiB that files of this workload have in the mean: 16K 95 % and \
+             1M 5 %.",
             "Why create at 16K is slower on a: the disk has 200 requests of 20.0 ms each, against 100 of 10.0 ms on \
              b: there are more of them, and they lie farther apart.",
         ] {
             assert!(small.contains(part), "{small}");
         }
         let large = both(700_000.0);
-        assert!(!large.contains("nearest"), "{large}");
+        assert!(large.contains("a. Aged, beside b, it is"), "{large}");
         assert!(!large.contains("Why create"), "{large}");
     }
 

@@ -380,6 +380,37 @@ pub fn reserve(group: &Group) -> Option<Finding> {
     Some(finding(text, Tone::Neutral, "fullness"))
 }
 
+/// What `df` shows of the sizes of an ext4, which leaves its reserve out: whoever has an alarm reads that.
+pub fn shown_by_df(sizes: &[Fullness]) -> Option<Finding> {
+    let texts = sizes.iter().filter_map(|of| {
+        let spec = TargetSpec::parse(&of.target).ok()?;
+        let reserve = match spec.value("reserve") {
+            Some(percent) => percent.parse::<f64>().ok()?,
+            None if spec.kind == RESERVING || spec.place.as_deref() == Some(RESERVING) => 5.0,
+            None => return None,
+        };
+        let is_as_made = spec.value("mkfs").is_none_or(|words| !words.contains("-m"));
+        if reserve <= 0.0 || !is_as_made {
+            return None;
+        }
+        let levels = of.levels.iter().map(|level| {
+            let shown = level.utilization / (1.0 - reserve / 100.0);
+            let [is, shown] = [level.utilization, shown.min(1.0)].map(percent);
+            format!("{is} as {shown}")
+        });
+        let levels: Vec<String> = levels.collect();
+        Some(format!("{} at {}", of.name, list(&levels)))
+    });
+    let texts: Vec<String> = texts.collect();
+    (!texts.is_empty()).then(|| {
+        let text = format!(
+            "df shows more, as it leaves out what {RESERVING} keeps for root: {}.",
+            texts.join("; ")
+        );
+        finding(text, Tone::Neutral, "fullness")
+    })
+}
+
 /// Whether a target was made with another reserve than mkfs makes.
 pub fn varies_reserve(subject: &Subject) -> bool {
     TargetSpec::parse(&subject.spec).is_ok_and(|spec| spec.has("reserve"))

@@ -3,18 +3,29 @@
 use super::{Args, absolute};
 use crate::ui;
 use anyhow::{Context, bail};
+use std::fs;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What `sh` does: the name of the file is the time. `%` and `$` mean something to systemd, hence twice.
 const SCRIPT: &str =
     r#"exec "$$0" snapshot "$$1" -o "$$2/$$(date -u +%%Y-%%m-%%dT%%H%%M%%SZ).parquet""#;
 
+/// Where fsage is found: by the path that its users know, which may be a link that a newer one takes over.
+fn program() -> anyhow::Result<PathBuf> {
+    let program = std::env::current_exe().context("cannot find out where fsage is installed")?;
+    let known = std::env::var_os("PATH").unwrap_or_default();
+    let known = std::env::split_paths(&known).filter(|folder| folder.is_absolute());
+    let mut known = known.map(|folder| folder.join("fsage"));
+    let same = known.find(|link| fs::canonicalize(link).is_ok_and(|file| file == program));
+    Ok(same.unwrap_or(program))
+}
+
 /// Prints both, and how to install them.
 pub fn print(args: &Args) -> anyhow::Result<()> {
     let path = absolute(&args.path)?;
     let folder = absolute(&args.output)?;
-    let program = std::env::current_exe().context("cannot find out where fsage is installed")?;
+    let program = program()?;
     let name = unit_name(&path);
     // In a command line, `$` means something too.
     let words = [word(&program)?, word(&path)?, word(&folder)?].join(" ");
