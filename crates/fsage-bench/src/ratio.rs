@@ -57,6 +57,9 @@ pub struct Ratio {
     pub confidence: f64,
     /// Whether both sides were measured each for itself, on real file systems.
     is_apart: bool,
+    /// The interval of the repetitions alone, whatever files other than these would be like.
+    #[serde(skip)]
+    of_repetitions: (f64, f64),
 }
 
 /// What a ratio says.
@@ -142,6 +145,10 @@ impl Repeated {
             better: self.better,
             errors: (self.errors.1, self.errors.0),
         }
+    }
+
+    fn has_errors(&self) -> bool {
+        self.errors != (0.0, 0.0)
     }
 
     fn count(&self) -> usize {
@@ -237,27 +244,49 @@ impl Ratio {
         };
         let median = over(&mut |case| case.ratio(|place, _| place));
         let mut rng = Rng::new(1).stream("ratio of medians", 0);
-        let mut drawn: Vec<f64> = (0..RESAMPLES)
-            .map(|_| {
-                over(&mut |case| {
-                    let ratio = case.ratio(|_, of| rng.below(of as u64) as usize);
-                    ratio * case.other_files(&mut rng)
+        let mut ends_of = |with_other_files: bool| {
+            let mut drawn: Vec<f64> = (0..RESAMPLES)
+                .map(|_| {
+                    over(&mut |case| {
+                        let ratio = case.ratio(|_, of| rng.below(of as u64) as usize);
+                        if with_other_files {
+                            ratio * case.other_files(&mut rng)
+                        } else {
+                            ratio
+                        }
+                    })
                 })
-            })
-            .collect();
-        drawn.sort_unstable_by(f64::total_cmp);
-        let outside = ((1.0 - CONFIDENCE) / 2.0 * RESAMPLES as f64) as usize;
+                .collect();
+            drawn.sort_unstable_by(f64::total_cmp);
+            let outside = ((1.0 - CONFIDENCE) / 2.0 * RESAMPLES as f64) as usize;
+            let (low, high) = (drawn[outside], drawn[RESAMPLES - 1 - outside]);
+            (low.min(median), high.max(median))
+        };
+        let of_repetitions = ends_of(false);
+        let (low, high) = if cases.iter().any(|(case, _)| case.has_errors()) {
+            ends_of(true)
+        } else {
+            of_repetitions
+        };
         let is_apart = cases
             .iter()
             .any(|(case, _)| matches!(case.sides, Sides::Apart(..)));
         Some(Ratio {
             count,
             median,
-            low: drawn[outside].min(median),
-            high: drawn[RESAMPLES - 1 - outside].max(median),
+            low,
+            high,
             confidence: CONFIDENCE,
             is_apart,
+            of_repetitions,
         })
+    }
+
+    /// Whether repetitions decide it, and only what other files would change leaves it open.
+    pub fn is_open_by_files(&self) -> bool {
+        let (low, high) = self.of_repetitions;
+        let of_repetitions = Ratio { low, high, ..*self };
+        self.says() == Says::Inconclusive && of_repetitions.says() != Says::Inconclusive
     }
 
     /// What it says.
@@ -343,6 +372,27 @@ mod tests {
         // In pairs nothing disturbs one side alone.
         let in_pairs = [1.015, 1.10, 1.10, 1.10, 1.16].map(|speed| (speed, 1.0));
         assert_eq!(ratio(paired(in_pairs.to_vec())).says(), Says::Faster);
+    }
+
+    /// By hand: a ratio of 1.2 in every repetition, and files that others would change by 0.15 on either side: 2.58 times
+    /// the root of 2 by 0.15 is 0.55, so that the interval goes from 0.7 to 2.1.
+    #[test]
+    fn files_that_lie_by_chance_leave_a_ratio_open_that_repetitions_decide() {
+        let repeated = || apart(vec![1.2; 6], vec![1.0; 6]);
+        let by_files = ratio(repeated().with_errors_of_files((0.15, 0.15)));
+        assert!((0.6..0.8).contains(&by_files.low), "{by_files:?}");
+        assert!((1.9..2.3).contains(&by_files.high), "{by_files:?}");
+        assert_eq!(by_files.says(), Says::Inconclusive);
+        assert!(by_files.is_open_by_files());
+        let alike = ratio(repeated());
+        assert_eq!(
+            (alike.says(), alike.is_open_by_files()),
+            (Says::Faster, false)
+        );
+        // Either side has its own, whichever is set beside which.
+        let (a, b) = (repeated().with_errors_of_files((0.15, 0.0)), repeated());
+        assert!(ratio(Repeated::firsts_of(&a, &b)).high > 1.3);
+        assert!(ratio(Repeated::seconds_of(&a, &b)).high < 1.3);
     }
 
     /// By hand: 2/4, 3/6 and 5/10 are 0.5 each, whichever pairs are drawn.

@@ -131,6 +131,8 @@ pub struct Ratio {
     pub says: Says,
     /// Whether a case ran only once: nothing says then how far another repetition would lie from it.
     pub is_single: bool,
+    /// Whether its repetitions decide it, and its files, which are few and lie by chance, leave it open.
+    pub is_open_by_files: bool,
     /// Lives that it is the mean of.
     pub lives: usize,
     /// The ratio in each of them; where a life was repeated, of each repetition.
@@ -208,6 +210,7 @@ fn ratio(lives: &[OfLife], phase: &str) -> Option<Ratio> {
         ends,
         says,
         is_single: matches!(&ratios[..], [(_, only)] if only.count == 1),
+        is_open_by_files: matches!(&ratios[..], [(_, only)] if only.is_open_by_files()),
         lives,
         by_life: ratios
             .into_iter()

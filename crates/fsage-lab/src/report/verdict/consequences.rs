@@ -494,6 +494,10 @@ fn sentence(group: &Group, compared: &Compared, with_reason: bool) -> Finding {
         " Some of it ran only once, and what does not repeat may be chance."
     } else if says(Says::Inconclusive) && group.subjects.iter().all(|s| is_simulated(&s.spec)) {
         " Inconclusive: lives differ too much, or are too few; more `--seeds` narrow it down."
+    } else if says(Says::Inconclusive) && compared.ratios.iter().any(|(_, of)| of.is_open_by_files)
+    {
+        " Inconclusive: its files are few and lie by chance, so that others may say something else; other lives \
+         (`--seeds`) decide, and more repetitions do not."
     } else if says(Says::Inconclusive) {
         " Inconclusive: repetitions differ too much, or are too few; repeat them on an idle machine."
     } else {
@@ -702,6 +706,7 @@ mod tests {
                 ends: (0.9, 0.9),
                 says: Says::Slower,
                 is_single: false,
+                is_open_by_files: false,
                 lives,
                 by_life: Vec::new(),
                 aged,

@@ -210,6 +210,7 @@ mod tests {
             ends: (0.5, 0.5),
             says: Says::Slower,
             is_single: false,
+            is_open_by_files: false,
             lives: 1,
             by_life: Vec::new(),
             aged: 50.0,
