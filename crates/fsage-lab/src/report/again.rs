@@ -155,8 +155,8 @@ pub fn commands(run: &Path, name: &str, manifest: &Manifest, group: &Group) -> V
 
 /// A command for each suite, since each may have been run in another way.
 fn benchmarks_again(run: &Path, again: &str, manifest: &Manifest, group: &Group) -> Vec<Command> {
-    let lives = group.subjects.iter().flat_map(|subject| &subject.lives);
-    let rows: Vec<&Row> = lives.flat_map(|life| &life.bench).collect();
+    let lives = || group.subjects.iter().flat_map(|subject| &subject.lives);
+    let rows: Vec<&Row> = lives().flat_map(|life| &life.bench).collect();
     let suites: BTreeSet<&str> = rows
         .iter()
         .map(|row| row.measurement.benchmark.as_str())
@@ -187,6 +187,10 @@ fn benchmarks_again(run: &Path, again: &str, manifest: &Manifest, group: &Group)
         option("device", rows().find_map(|row| row.device.clone()));
         option("host", rows().find_map(|row| row.host.clone()));
         option("size", sizes(suite, rows()));
+        let courses = lives().flat_map(|life| &life.courses);
+        let of_suite = courses.filter(|course| course.of().0 == suite);
+        let days = of_suite.map(|course| course.days.len()).max();
+        option("over-days", days.map(|days| days.to_string()));
         let repetitions = rows().map(|row| row.measurement.repetition).max();
         option(
             "repetitions",
