@@ -374,8 +374,8 @@ mod tests {
         assert_eq!(ratio(paired(in_pairs.to_vec())).says(), Says::Faster);
     }
 
-    /// By hand: a ratio of 1.2 in every repetition, and files that others would change by 0.15 on either side: 2.58 times
-    /// the root of 2 by 0.15 is 0.55, so that the interval goes from 0.7 to 2.1.
+    /// By hand: a ratio of 1.2 in every repetition, and files that others would change by 0.15 on either side: 2.58
+    /// times the root of 2 by 0.15 is 0.55, so that the interval goes from 0.7 to 2.1.
     #[test]
     fn files_that_lie_by_chance_leave_a_ratio_open_that_repetitions_decide() {
         let repeated = || apart(vec![1.2; 6], vec![1.0; 6]);

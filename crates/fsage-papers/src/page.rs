@@ -157,17 +157,24 @@ fn agrees(lines: &[Line]) -> Option<String> {
     let met = || lines.iter().filter(|line| line.verdict == Verdict::Met);
     let (said, figures): (Vec<&Line>, Vec<&Line>) =
         met().partition(|line| line.expected.value.is_none());
-    let first: Vec<&str> = said
+    let all: Vec<&str> = said
         .iter()
         .chain(&figures)
         .take(AGREES_FIRST)
         .map(|line| line.expected.statement.as_str())
         .collect();
-    let more = match met().count() - first.len() {
+    let more = match met().count() - all.len() {
         0 => String::new(),
         1 => "; and one more row".to_owned(),
         more => format!("; and {more} more rows"),
     };
+    // Two targets may have one statement.
+    let mut first: Vec<&str> = Vec::new();
+    for statement in all {
+        if !first.contains(&statement) {
+            first.push(statement);
+        }
+    }
     (!first.is_empty()).then(|| format!("Agrees: {}{more}.", first.join("; ")))
 }
 

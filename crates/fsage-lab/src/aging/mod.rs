@@ -236,6 +236,7 @@ pub fn age(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Vec<Aged>> {
     }
     apart::check(specs)?;
     let mut source = fsage_data::open_workload(workload)?;
+    warn_of_files_twice(source.header().generator.as_deref(), specs, ui);
     let mut manifest = begun(workload, &*source, specs, &folders, output, &options)?;
     let mut run = Run::begin(output, start.force, start.resume, &manifest)?;
     let facts = RunFacts {
@@ -378,6 +379,21 @@ fn writing_failed(error: &crate::Error) -> bool {
         .chain()
         .find_map(|cause| cause.downcast_ref::<Error>());
     io.is_some_and(|error| error.kind() != ErrorKind::Interrupted)
+}
+
+/// That a workload from snapshots makes the files of the first one anew on an image that holds them.
+fn warn_of_files_twice(generator: Option<&str>, specs: &[TargetSpec], ui: &dyn Watch) {
+    let made = generator.and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok());
+    let is_of_snapshots = made.is_some_and(|made| made["name"] == "snapshots");
+    for spec in specs
+        .iter()
+        .filter(|spec| is_of_snapshots && spec.has("from"))
+    {
+        ui.warn(&format!(
+            "`{spec}`: the workload makes the files of its first snapshot, beside those that came with the image: the \
+             same files would lie there twice; `fsage forecast NIGHTS --on {spec}` lives on with those of the image"
+        ));
+    }
 }
 
 /// Who began a run on real file systems that this build goes on with, if that was another one.

@@ -12,7 +12,7 @@ use crate::watch::{Progress, Watch};
 use fsage_core::{Event, EventSink, EventSource, Geometry};
 use fsage_durable::TemporaryFolder;
 use fsage_real::Place;
-use fsage_target::{Aging, ReplayError, Target, TargetSpec, replay};
+use fsage_target::{Aging, Day, ReplayError, Target, TargetSpec, replay};
 use fsage_workload::repeat::{Future, Instead};
 use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// Days of a life between two looks at whether it may end.
 const AT_A_TIME: u64 = 28;
-const DAY_S: f64 = 86_400.0;
+const DAY_NS: i128 = 86_400_000_000_000;
 
 /// The values of all limits at the end of a day.
 #[derive(Clone, Debug, PartialEq)]
@@ -111,7 +111,7 @@ impl<'a> Ground<'a> {
             ground.same = Some(Same::find(workload, past.marks, snapshot, &target)?);
             ground.kept = Kept::of(spec, &target.layout().geometry());
             let row = DayRow::of_layout(&fsage_metrics::measure(target.layout()));
-            ground.rows = vec![ground.values(&row)];
+            ground.rows = vec![ground.values(&row, None)];
             ground.state = Some(Mutex::new(target));
             return Ok(ground);
         }
@@ -135,14 +135,20 @@ impl<'a> Ground<'a> {
         if with_truth {
             lived(&mut *source, &mut agings)?;
         }
-        let rows = days::rows(agings[0].days());
-        ground.rows = rows.iter().map(|row| ground.values(row)).collect();
+        let rows = ground.rows_of(agings[0].days());
+        ground.rows = rows;
         Ok(ground)
     }
 
-    /// The values of a day.
-    fn values(&self, row: &DayRow) -> LifeDay {
-        let date = |seconds: f64| (seconds / DAY_S).floor() as i64;
+    /// The values of days.
+    fn rows_of(&self, days: &[Day]) -> Vec<LifeDay> {
+        let rows = days::rows(days);
+        let rows = rows.iter().zip(days);
+        rows.map(|(row, day)| self.values(row, day.t_ns)).collect()
+    }
+
+    /// The values of a day that ended then; without a time on the last one of the past.
+    fn values(&self, row: &DayRow, t_ns: Option<i64>) -> LifeDay {
         let last = self.past.learned.last_date();
         let value_of = |limit: &Limit| {
             let (value, kept) = (limit.value_of(row)?, limit.kept(self.kept));
@@ -152,7 +158,9 @@ impl<'a> Ground<'a> {
                 value
             })
         };
-        let on = row.t_s.map_or(last, |t| date(self.past.epoch_s as f64 + t));
+        let epoch_ns = i128::from(self.past.epoch_s) * 1_000_000_000;
+        let date = |t_ns: i64| (epoch_ns + i128::from(t_ns)).div_euclid(DAY_NS) as i64;
+        let on = t_ns.map_or(last, date);
         LifeDay {
             day: on - last,
             date: self.past.learned.date_after(on - last),
@@ -272,8 +280,8 @@ impl<'a> Ground<'a> {
             replay(&mut renamed, &mut agings, 1, |_| interrupt::go_on().is_ok())
                 .map_err(|error| failed(error, self.workload))?;
             interrupt::go_on()?;
-            let rows = days::rows(&agings[0].days()[life.len()..]);
-            life.extend(rows.iter().map(|row| self.values(row)));
+            let rows = self.rows_of(&agings[0].days()[life.len()..]);
+            life.extend(rows.iter().cloned());
             bar.inc(rows.len() as u64);
             for row in life.iter().rev().take(AT_A_TIME as usize) {
                 for ((limit, crossed), value) in
@@ -343,7 +351,22 @@ impl<'a> Ground<'a> {
         };
         let aged = aging::age(&request, &Quiet(watch))?;
         let rows = aged.iter().flat_map(|aged| &aged.rows);
-        Ok(rows.map(|row| self.values(row)).collect())
+        let epoch_ns = i128::from(self.past.epoch_s) * 1_000_000_000;
+        let rows = rows.map(|row| self.values(row, row.t_s.map(|t_s| end_of_day(t_s, epoch_ns))));
+        Ok(rows.collect())
+    }
+}
+
+/// When a day ended, by the seconds of a table: these are floating-point numbers, of which late ones round the last
+/// nanosecond of a day up to the first of the next.
+fn end_of_day(t_s: f64, epoch_ns: i128) -> i64 {
+    const ROUNDED_NS: i128 = 1000;
+    let t_ns = (t_s * 1e9).round() as i64;
+    let into_day = (epoch_ns + i128::from(t_ns)).rem_euclid(DAY_NS);
+    if into_day < ROUNDED_NS {
+        t_ns - into_day as i64 - 1
+    } else {
+        t_ns
     }
 }
 
@@ -367,5 +390,26 @@ fn failed(error: ReplayError, workload: &Path) -> crate::Error {
         ReplayError::Interrupted => Error::from(ErrorKind::Interrupted).into(),
         ReplayError::Source(error) => error::boxed(error),
         error => crate::Error::from(error).context(workload.display().to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand: from 2^23 seconds on, which is day 97, a floating-point number does not tell a nanosecond before
+    /// midnight from midnight.
+    #[test]
+    fn the_last_nanosecond_of_a_day_is_none_of_the_next() {
+        let midnight_ns = 120 * DAY_NS as i64;
+        let t_s = (midnight_ns - 1) as f64 / 1e9;
+        assert_eq!((t_s / 86_400.0).floor() as i64, 120, "rounded up");
+        assert_eq!(end_of_day(t_s, 0), midnight_ns - 1);
+        let noon_ns = midnight_ns + DAY_NS as i64 / 2;
+        assert_eq!(end_of_day(noon_ns as f64 / 1e9, 0), noon_ns);
+        // Days are those of the calendar, not of the workload.
+        let epoch_ns = DAY_NS / 2;
+        assert_eq!(end_of_day(noon_ns as f64 / 1e9, epoch_ns), noon_ns - 1);
+        assert_eq!(end_of_day(midnight_ns as f64 / 1e9, epoch_ns), midnight_ns);
     }
 }

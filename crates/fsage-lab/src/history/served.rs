@@ -192,17 +192,21 @@ fn long_runs(blocks: u64, free: &[FreeGroup]) -> Option<LongRuns> {
     })
 }
 
-/// From the lines of a trace, and the most blocks that were searched for.
+/// From the lines of a trace, and the most blocks that were searched for. A file has its first block once: what was
+/// asked for before the last request for that is gone, as a rewrite leaves nothing of it.
 fn tally(trace: &str) -> Option<(Served, Option<u64>)> {
     let columns = trace.lines().next()?.strip_prefix('#')?;
     let at = |name: &str| columns.split('\t').position(|column| column == name);
     let (kind, criterion) = (at("kind")?, at("criterion")?);
     let (asked, got, goal, block) = (at("asked")?, at("got")?, at("goal")?, at("block")?);
-    let searched = at("searched")?;
+    let (searched, logical) = (at("searched")?, at("logical")?);
     let rows = trace.lines().filter(|line| !line.starts_with('#'));
     let rows = rows.map(|line| line.split('\t').collect::<Vec<&str>>());
+    let rows: Vec<Vec<&str>> = rows.filter(|row| row.get(kind) == Some(&"D")).collect();
+    let is_first = |row: &Vec<&str>| row.get(logical) == Some(&"0");
+    let anew = rows.iter().rposition(is_first).unwrap_or(0);
     let (mut served, mut most): (Option<Served>, Option<u64>) = (None, None);
-    for row in rows.filter(|row| row.get(kind) == Some(&"D")) {
+    for row in &rows[anew..] {
         let number = |at: usize| row.get(at)?.parse::<u64>().ok();
         let (asked, got) = (number(asked)?, number(got)?);
         let name = match *row.get(criterion)? {
@@ -270,6 +274,11 @@ mod tests {
             longest_got: 4,
         };
         assert_eq!(tally(trace), Some((expected, Some(512))));
+        // Nothing of what was there before it was written anew.
+        let (columns, rewrite) = trace.split_once('\n').expect("lines");
+        let before = "9\tD\t0\t2\t3281\t3281\t2\t2\tGOAL_LEN_FAST\n";
+        let anew = format!("{columns}\n{before}{rewrite}");
+        assert_eq!(tally(&anew), tally(trace));
         assert_eq!(
             tally("#inode\tkind\tblock\thow\n9\tD\t0\tsame group\n"),
             None

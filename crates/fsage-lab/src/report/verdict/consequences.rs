@@ -16,6 +16,9 @@ use fsage_metrics::directory_order::ADJACENCY;
 use fsage_metrics::free_space;
 use fsage_report::{Finding, Tone};
 
+/// What the sentence on unaged targets begins with.
+pub(super) const FRESH: &str = "Fresh, ";
+
 /// Who is less than so many times as fast is no answer.
 pub(super) const LITTLE: f64 = 1.05;
 

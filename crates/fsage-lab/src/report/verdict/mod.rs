@@ -157,14 +157,16 @@ const IN_SHORT: &str = "In short, ";
 const SPEED: &str = "Speed, ";
 
 /// What comes first of the sentences on a workload: the answer, behind what is to be known before it, and with what is
-/// said of speed where the layout leads.
+/// said of speed where the layout leads, and of what age did to the order of targets.
 pub fn headlines(findings: &[Finding]) -> &[Finding] {
     let Some(answer) = findings.iter().position(|f| f.tone != Tone::Bad) else {
         return findings;
     };
-    let next = findings.get(answer + 1);
-    let with_speed = next.is_some_and(|finding| finding.text.starts_with(SPEED));
-    &findings[..=answer + usize::from(with_speed)]
+    let behind = findings[answer + 1..].iter();
+    let of_it = |finding: &&Finding| {
+        finding.text.starts_with(SPEED) || finding.text.starts_with(consequences::FRESH)
+    };
+    &findings[..=answer + behind.take_while(of_it).count()]
 }
 
 /// A sentence as it stands behind a comma.

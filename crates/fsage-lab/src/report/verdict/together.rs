@@ -208,7 +208,7 @@ impl fmt::Display for Beside<'_> {
             (Says::Faster | Says::Slower, _) => {
                 let it = if as_fast.is_none() { "it" } else { best };
                 let apart = as_fast.map_or_else(String::new, |others| {
-                    format!(", which cannot be told apart from others: {others}")
+                    format!(", within 1 % of others or not told apart from them: {others}")
                 });
                 let ends = interval(all.ends);
                 let ends = ends.map_or_else(String::new, |ends| format!(" ({ends} times as fast)"));
@@ -242,7 +242,7 @@ impl fmt::Display for Beside<'_> {
             part(&self.writes)
         )?;
         match also {
-            Some(others) => write!(f, ". Not told apart from it: {others}"),
+            Some(others) => write!(f, ". Within 1 % of it, or not told apart from it: {others}"),
             None => Ok(()),
         }
     }
@@ -677,8 +677,8 @@ mod tests {
         assert!(text.contains("the others have: seed=3 77 %"), "{text}");
         let all = vec![none(), option("seed=2", 1300), option("seed=3", 1295)];
         let text = said(all).unwrap();
-        let expected = "seed=2, which cannot be told apart from others: seed=3. Aged, beside seed=1, seed=2 is 30 % \
-                        faster";
+        let expected = "seed=2, within 1 % of others or not told apart from them: seed=3. Aged, beside seed=1, seed=2 is \
+                        30 % faster";
         assert!(text.contains(expected), "{text}");
         let all = vec![none(), option("seed=2", 1005), option("seed=3", 700)];
         let text = said(all).unwrap();

@@ -108,9 +108,16 @@ pub fn no_verdict(group: &Group) -> Option<Finding> {
     let names: Vec<&str> = mostly_skipped
         .map(|subject| subject.name.as_str())
         .collect();
+    let is_of_image =
+        |subject: &Subject| TargetSpec::parse(&subject.spec).is_ok_and(|spec| spec.has("from"));
+    let room = if group.subjects.iter().any(is_of_image) {
+        "What came with an image leaves little room: a workload of a smaller --capacity fits in."
+    } else {
+        "A larger size= gives them room."
+    };
     (!names.is_empty()).then(|| {
         let text = format!(
-            "No verdict: {} skipped more than half of the operations. A larger size= gives them room.",
+            "No verdict: {} skipped more than half of the operations. {room}",
             list(&names)
         );
         finding(text, Tone::Bad, "outcomes")
