@@ -235,8 +235,7 @@ pub fn age(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Vec<Aged>> {
         one_is_mountable(specs)?;
     }
     apart::check(specs)?;
-    let mut source = fsage_data::open_workload(workload)?;
-    warn_of_files_twice(source.header().generator.as_deref(), specs, ui);
+    let mut source = opened(workload, specs, ui)?;
     let mut manifest = begun(workload, &*source, specs, &folders, output, &options)?;
     let mut run = Run::begin(output, start.force, start.resume, &manifest)?;
     let facts = RunFacts {
@@ -381,8 +380,15 @@ fn writing_failed(error: &crate::Error) -> bool {
     io.is_some_and(|error| error.kind() != ErrorKind::Interrupted)
 }
 
-/// That a workload from snapshots makes the files of the first one anew on an image that holds them.
-fn warn_of_files_twice(generator: Option<&str>, specs: &[TargetSpec], ui: &dyn Watch) {
+/// A workload, with a warning where it comes from snapshots and makes the files of the first one anew on an image that
+/// holds them.
+fn opened(
+    workload: &Path,
+    specs: &[TargetSpec],
+    ui: &dyn Watch,
+) -> crate::Result<Box<dyn EventSource>> {
+    let source = fsage_data::open_workload(workload)?;
+    let generator = source.header().generator.as_deref();
     let made = generator.and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok());
     let is_of_snapshots = made.is_some_and(|made| made["name"] == "snapshots");
     for spec in specs
@@ -394,6 +400,7 @@ fn warn_of_files_twice(generator: Option<&str>, specs: &[TargetSpec], ui: &dyn W
              same files would lie there twice; `fsage forecast NIGHTS --on {spec}` lives on with those of the image"
         ));
     }
+    Ok(source)
 }
 
 /// Who began a run on real file systems that this build goes on with, if that was another one.

@@ -677,8 +677,8 @@ mod tests {
         assert!(text.contains("the others have: seed=3 77 %"), "{text}");
         let all = vec![none(), option("seed=2", 1300), option("seed=3", 1295)];
         let text = said(all).unwrap();
-        let expected = "seed=2, within 1 % of others or not told apart from them: seed=3. Aged, beside seed=1, seed=2 is \
-                        30 % faster";
+        let expected = "seed=2, within 1 % of others or not told apart from them: seed=3. Aged, beside \
+                        seed=1, seed=2 is 30 % faster";
         assert!(text.contains(expected), "{text}");
         let all = vec![none(), option("seed=2", 1005), option("seed=3", 700)];
         let text = said(all).unwrap();
