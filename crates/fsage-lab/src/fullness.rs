@@ -6,6 +6,7 @@ use crate::life::{self, Life};
 use crate::report::Over;
 use crate::report::by_value;
 use crate::report::names::short;
+use crate::report::verdict::RESERVING;
 use crate::report::words::{list, percent};
 use crate::table;
 use fsage_bench::Says;
@@ -180,6 +181,20 @@ impl Left {
     }
 }
 
+/// What `df` shows of an ext4 that is so full, as it leaves out what that keeps for root; `None` of others, and where
+/// nothing is kept.
+pub(crate) fn shown_by_df(target: &str, utilization: f64) -> Option<f64> {
+    let spec = TargetSpec::parse(target).ok()?;
+    let kept = match spec.value("reserve") {
+        Some(percent) => percent.parse::<f64>().ok()?,
+        None if spec.kind == RESERVING || spec.place.as_deref() == Some(RESERVING) => 5.0,
+        None => return None,
+    };
+    let is_as_made = spec.value("mkfs").is_none_or(|words| !words.contains("-m"));
+    let shown = utilization / (1.0 - kept / 100.0);
+    (kept > 0.0 && is_as_made).then(|| shown.min(1.0))
+}
+
 /// The phase by which levels are compared: reading the hot files, which are aged files; else the first one that reads.
 pub fn phase(phases: &[(&str, &str)]) -> Option<Phase> {
     let hot = phases.iter().find(|of| **of == ("hot-files", "read"));
@@ -310,30 +325,37 @@ pub fn recommendation(all: &[Fullness]) -> Option<String> {
         }));
         match fullness.limit() {
             Some(level) if level != fullest => {
+                // Who has an alarm has it by what df shows.
+                let advice = |level: &Level| {
+                    let full = percent(level.utilization);
+                    let by_df = shown_by_df(&fullness.target, level.utilization);
+                    let by_df = by_df
+                        .map_or_else(String::new, |shown| format!(" ({} in df)", percent(shown)));
+                    format!("{full} full{by_df} or less")
+                };
                 let full = percent(level.utilization);
                 let too_full = fullness.too_full().map_or_else(String::new, |level| {
                     let full = percent(level.utilization);
                     if level.skipped > 0 {
-                        format!(", {full} has no room for all of it")
+                        format!(", at {full} writes fail")
                     } else {
                         format!(", {full} too full")
                     }
                 });
                 limited.push(match (fullness.open(), fullness.likely()) {
-                    (None, _) => format!("{name} at {full} full or less"),
+                    (None, _) => format!("{name} at {}", advice(level)),
                     (Some(_), Some(likely)) => {
-                        let likely = percent(likely.utilization);
                         // The emptiest is what others are set beside.
                         let sure = if level == first {
                             String::new()
                         } else {
                             format!("; {full} is sure")
                         };
-                        format!("{name} at {likely} full or less (likely{sure}{too_full})")
+                        format!("{name} at {} (likely{sure}{too_full})", advice(likely))
                     }
                     (Some(next), None) => {
                         let next = percent(next.utilization);
-                        format!("{name} at {full} full or less ({next} is open{too_full})")
+                        format!("{name} at {} ({next} is open{too_full})", advice(level))
                     }
                 });
             }

@@ -106,7 +106,7 @@ fn what_age_costs_with_room_is_not_laid_to_fullness() {
         said(vec![slower(160, 0.60, 0.09), slower(100, 0.85, 0.06)]).as_deref(),
         Some(
             "In short: most of what age costs is not for lack of room: ext4 has 9 % of fresh speed at 60 % full. \
-             As for room, keep ext4 at 60 % full or less."
+             As for room, keep ext4 at 60 % full (63 % in df) or less."
         )
     );
     // What being fuller adds is more, or what the emptiest has lost is little.
@@ -146,30 +146,34 @@ fn the_recommendation_names_a_limit_for_each_target() {
             same(100, 0.97, 5)
         ])
         .as_deref(),
-        Some("In short: keep ext4 at 81 % full or less and xfs at 85 % full or less.")
+        Some("In short: keep ext4 at 81 % full (85 % in df) or less and xfs at 85 % full or less.")
     );
     // Above nine tenths a level has no room for large extents.
     assert_eq!(
         said(vec![same(160, 0.60, 0), same(120, 0.92, 0)]).as_deref(),
         Some(
-            "In short: keep ext4 at 81 % full or less; xfs may be 92 % full, the fullest tried. For files that \
+            "In short: keep ext4 at 81 % full (85 % in df) or less; xfs may be 92 % full, the fullest tried. \
+             For files that \
              need a MiB or more in one piece: xfs at 60 % (room for 7) or less."
         )
     );
     assert_eq!(
         said(vec![same(160, 0.60, 0), same(120, 0.85, 0)]).as_deref(),
-        Some("In short: keep ext4 at 81 % full or less; xfs may be 85 % full, the fullest tried.")
+        Some(
+            "In short: keep ext4 at 81 % full (85 % in df) or less; xfs may be 85 % full, the fullest tried."
+        )
     );
     assert_eq!(
         said(vec![same(160, 0.60, 3), same(120, 0.92, 4)]).as_deref(),
         Some(
-            "In short: keep ext4 at 81 % full or less; xfs is too full at 60 % already, the emptiest tried."
+            "In short: keep ext4 at 81 % full (85 % in df) or less; xfs is too full at 60 % already, the \
+             emptiest tried."
         )
     );
     // What was measured in one size alone has no limit.
     assert_eq!(
         said(vec![same(160, 0.60, 0), level(120, 0.92, 0, None)]).as_deref(),
-        Some("In short: keep ext4 at 81 % full or less.")
+        Some("In short: keep ext4 at 81 % full (85 % in df) or less.")
     );
     assert_eq!(recommendation(&[]), None);
 }
@@ -260,18 +264,21 @@ fn what_a_fuller_size_costs_is_told_life_by_life() {
         ),
         "{sentence}"
     );
-    assert_eq!(short, "In short: keep ext4 at 80 % full or less.");
+    assert_eq!(
+        short,
+        "In short: keep ext4 at 80 % full (84 % in df) or less."
+    );
     // Means 0.91 and 0.88, deviations 0.05: on either side of a tenth.
     for (kept, cost, advice) in [
         (
             [0.96, 0.91, 0.86],
             "9 % at 80 % (-3 to 21)",
-            "80 % full or less (likely)",
+            "80 % full (84 % in df) or less (likely)",
         ),
         (
             [0.93, 0.88, 0.83],
             "12 % at 80 % (0 to 24)",
-            "60 % full or less (80 % is open)",
+            "60 % full (63 % in df) or less (80 % is open)",
         ),
     ] {
         let (sentence, short) = said(vec![emptiest(), lived(120, 0.80, &kept)]);
@@ -296,14 +303,14 @@ fn what_a_fuller_size_costs_is_told_life_by_life() {
     );
     assert_eq!(
         short,
-        "In short: keep ext4 at 80 % full or less (likely, 85 % too full)."
+        "In short: keep ext4 at 80 % full (84 % in df) or less (likely, 85 % too full)."
     );
     // Of several that are open the fullest that loses little in the mean, and what is sure before them.
     let also = lived(110, 0.83, &[0.97, 0.92, 0.87]);
     let (_, short) = said(vec![emptiest(), little(), also]);
     assert_eq!(
         short,
-        "In short: keep ext4 at 83 % full or less (likely; 80 % is sure)."
+        "In short: keep ext4 at 83 % full (87 % in df) or less (likely; 80 % is sure)."
     );
     // A fuller size that is sure to lose little speaks for one that is open.
     let fuller = lived(100, 0.85, &[0.98, 0.96, 0.97]);
@@ -323,7 +330,10 @@ fn what_a_fuller_size_costs_is_told_life_by_life() {
     };
     let (sentence, short) = said(vec![emptiest(), skips]);
     assert!(sentence.starts_with("ext4: room for all of the workload limits it to 60 %: "));
-    assert_eq!(short, "In short: keep ext4 at 60 % full or less.");
+    assert_eq!(
+        short,
+        "In short: keep ext4 at 60 % full (63 % in df) or less."
+    );
 }
 
 #[test]

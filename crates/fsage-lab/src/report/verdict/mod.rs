@@ -69,7 +69,7 @@ pub fn findings(group: &Group) -> Vec<Finding> {
             findings.push(answer);
             // It moves the sizes of the answer.
             findings.extend(warnings::reserve(group));
-            findings.extend(warnings::shown_by_df(&sizes));
+            findings.extend(warnings::sizes_by_df(&sizes));
         }
         findings.extend(of_sizes);
         findings.extend(consequences::layouts_by_fullness(group, &sizes));

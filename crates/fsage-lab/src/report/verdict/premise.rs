@@ -101,6 +101,20 @@ pub fn preset(group: &Group) -> Option<String> {
     Some(of_preset(generator)?.0)
 }
 
+/// Whether the workload leaves the data of its files as they were first written, as mail in Maildirs is: by the mix of
+/// operations of the preset that made it.
+pub fn never_overwrites(group: &Group) -> bool {
+    let generator = group
+        .workload
+        .as_ref()
+        .and_then(|facts| facts.generator.as_deref());
+    let made = generator.and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok());
+    let mix = made.map(|made| made["parameters"]["profile"]["mix"].clone());
+    let never = |mix: &serde_json::Value, what: &str| mix[what].as_u64() == Some(0);
+    let changes = ["append", "overwrite", "rewrite", "truncate", "save"];
+    mix.is_some_and(|mix| changes.iter().all(|what| never(&mix, what)))
+}
+
 fn is_small(subject: &Subject) -> bool {
     TargetSpec::parse(&subject.spec).is_ok_and(|spec| has_small_blocks(&spec))
 }

@@ -17,6 +17,8 @@ pub(super) struct Pair<'a> {
     pub next: (&'a Subject, &'a Measured),
     /// Whether all benchmarks leave open which is faster, or it is another one to read than to write.
     pub is_open: bool,
+    /// Whether both lived a single life on models, of which the interval says nothing of others.
+    pub is_single: bool,
 }
 
 /// What sizes of files weigh for files of that mean, in bytes: the two around it by how near they are, in powers of
@@ -155,7 +157,7 @@ impl Pair<'_> {
             let phases = self.phases_where_they_differ(size);
             let is_decided = of_size.says != Says::Inconclusive;
             is_any_decided |= is_decided || phases.is_some();
-            let ends = interval(of_size.ends).filter(|_| is_decided);
+            let ends = interval(of_size.ends).filter(|_| is_decided && !self.is_single);
             let details: Vec<String> = ends.into_iter().chain(phases).collect();
             let details = match &details[..] {
                 [] => String::new(),

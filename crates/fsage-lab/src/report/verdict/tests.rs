@@ -521,7 +521,10 @@ fn sizes_of_a_target_are_no_ranking() {
     fullest.lives[0].days[0].skipped = 2;
     fullest.lives[0].days[0].no_space = 2;
     let all = said(vec![sized("150M", 0.6, 0.9), fullest]);
-    assert_eq!(all[0], "In short: keep ext4 at 60 % full or less.");
+    assert_eq!(
+        all[0],
+        "In short: keep ext4 at 60 % full (63 % in df) or less."
+    );
     assert!(
         all[1].starts_with("The workload lived as root."),
         "{}",

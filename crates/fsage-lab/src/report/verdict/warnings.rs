@@ -5,7 +5,7 @@ use super::{Ranking, alike, finding};
 use crate::aging::NEARLY_EMPTY;
 use crate::clusters;
 use crate::days::{self, DayRow, REASONS};
-use crate::fullness::Fullness;
+use crate::fullness::{Fullness, shown_by_df};
 use crate::report::bench::Compared;
 use crate::report::subject::{Group, Life, Subject};
 use crate::report::words::{counted, list, percent, thousands};
@@ -388,24 +388,17 @@ pub fn reserve(group: &Group) -> Option<Finding> {
 }
 
 /// What `df` shows of the sizes of an ext4, which leaves its reserve out: whoever has an alarm reads that.
-pub fn shown_by_df(sizes: &[Fullness]) -> Option<Finding> {
+pub fn sizes_by_df(sizes: &[Fullness]) -> Option<Finding> {
     let texts = sizes.iter().filter_map(|of| {
-        let spec = TargetSpec::parse(&of.target).ok()?;
-        let reserve = match spec.value("reserve") {
-            Some(percent) => percent.parse::<f64>().ok()?,
-            None if spec.kind == RESERVING || spec.place.as_deref() == Some(RESERVING) => 5.0,
-            None => return None,
-        };
-        let is_as_made = spec.value("mkfs").is_none_or(|words| !words.contains("-m"));
-        if reserve <= 0.0 || !is_as_made {
-            return None;
-        }
         let levels = of.levels.iter().map(|level| {
-            let shown = level.utilization / (1.0 - reserve / 100.0);
-            let [is, shown] = [level.utilization, shown.min(1.0)].map(percent);
-            format!("{is} as {shown}")
+            let shown = shown_by_df(&of.target, level.utilization)?;
+            Some(format!(
+                "{} as {}",
+                percent(level.utilization),
+                percent(shown)
+            ))
         });
-        let levels: Vec<String> = levels.collect();
+        let levels = levels.collect::<Option<Vec<String>>>()?;
         Some(format!("{} at {}", of.name, list(&levels)))
     });
     let texts: Vec<String> = texts.collect();
