@@ -94,15 +94,7 @@ pub fn sentence(group: &Group) -> Option<Answer> {
         let share = percent(speeds[place] / speeds[best]);
         format!("{} {share}", names[place])
     });
-    let others: Vec<String> = others.collect();
-    let others = if others.is_empty() {
-        String::new()
-    } else {
-        format!(
-            " Of {best_name}'s speed the others have: {}.",
-            list(&others)
-        )
-    };
+    let others = of_the_others(best_name, &others.collect::<Vec<_>>());
     let over = if cases_of(&known[best].1) != cases_of(&known[next].1) {
         "the benchmarks that both have (a larger size= gives room for all)"
     } else if overwrites_none {
@@ -141,6 +133,14 @@ pub fn sentence(group: &Group) -> Option<Answer> {
         details: Some(details.trim_start().to_owned()),
         is_open: all.says == Says::Inconclusive && !is_parted,
     })
+}
+
+/// What targets have that are neither the fastest nor set beside it.
+fn of_the_others(best: &str, others: &[String]) -> String {
+    if others.is_empty() {
+        return String::new();
+    }
+    format!(" Of {best}'s speed the others have: {}.", list(others))
 }
 
 /// What was measured of each target, without what the workload never does, and whether anything is left out for that.
