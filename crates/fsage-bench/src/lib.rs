@@ -29,7 +29,7 @@ mod test_subject;
 pub use benchmark::{Benchmark, Case, GoesOver, LeftOut, Site, Unsuited};
 pub use causes::Cause;
 pub use command::{Command, Wanted};
-pub use laps::Lap;
+pub use laps::{Lap, error_of_files};
 pub use measurement::{Better, Measurement, Reading, Requests};
 pub use ratio::{LEAST_APART, Ratio, Repeated, STRETCHES, Says};
 pub use run::{Entrant, Progress, Repetitions, Results, Stand, run, run_in_turn, turns};

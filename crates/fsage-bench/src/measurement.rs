@@ -116,7 +116,7 @@ pub struct Measurement {
     #[serde(skip)]
     pub laps: Vec<Lap>,
     /// The standard error of the time of this phase, over all repetitions, if its files were drawn anew, as a share of
-    /// it: see [`error_of_files`](crate::laps::error_of_files).
+    /// it: see [`error_of_files`](crate::error_of_files).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files_error: Option<f64>,
 }

@@ -29,7 +29,7 @@ pub struct Repeated {
     sides: Sides,
     /// Where the lower value is better, a speed is its inverse, and the medians that count are those of the values.
     better: Better,
-    /// What other files would change on either side, as a share: see [`error_of_files`](crate::laps::error_of_files).
+    /// What other files would change on either side, as a share: see [`error_of_files`](crate::error_of_files).
     errors: (f64, f64),
 }
 
