@@ -25,6 +25,7 @@ pub(crate) use snapshots::taken as snapshots_taken;
 use crate::build::Build;
 use crate::days::{self, DayRow};
 use crate::error::{self, Context, bail};
+use crate::generate::FROM_SNAPSHOTS;
 use crate::images;
 use crate::interrupt;
 use crate::map_file;
@@ -390,7 +391,7 @@ fn opened(
     let source = fsage_data::open_workload(workload)?;
     let generator = source.header().generator.as_deref();
     let made = generator.and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok());
-    let is_of_snapshots = made.is_some_and(|made| made["name"] == "snapshots");
+    let is_of_snapshots = made.is_some_and(|made| made["name"] == FROM_SNAPSHOTS);
     for spec in specs
         .iter()
         .filter(|spec| is_of_snapshots && spec.has("from"))

@@ -147,6 +147,11 @@ impl<'a> Ground<'a> {
         rows.map(|(row, day)| self.values(row, day.t_ns)).collect()
     }
 
+    /// When times are counted from, in nanoseconds since 1970.
+    fn epoch_ns(&self) -> i128 {
+        i128::from(self.past.epoch_s) * 1_000_000_000
+    }
+
     /// The values of a day that ended then; without a time on the last one of the past.
     fn values(&self, row: &DayRow, t_ns: Option<i64>) -> LifeDay {
         let last = self.past.learned.last_date();
@@ -158,8 +163,7 @@ impl<'a> Ground<'a> {
                 value
             })
         };
-        let epoch_ns = i128::from(self.past.epoch_s) * 1_000_000_000;
-        let date = |t_ns: i64| (epoch_ns + i128::from(t_ns)).div_euclid(DAY_NS) as i64;
+        let date = |t_ns: i64| (self.epoch_ns() + i128::from(t_ns)).div_euclid(DAY_NS) as i64;
         let on = t_ns.map_or(last, date);
         LifeDay {
             day: on - last,
@@ -351,7 +355,7 @@ impl<'a> Ground<'a> {
         };
         let aged = aging::age(&request, &Quiet(watch))?;
         let rows = aged.iter().flat_map(|aged| &aged.rows);
-        let epoch_ns = i128::from(self.past.epoch_s) * 1_000_000_000;
+        let epoch_ns = self.epoch_ns();
         let rows = rows.map(|row| self.values(row, row.t_s.map(|t_s| end_of_day(t_s, epoch_ns))));
         Ok(rows.collect())
     }

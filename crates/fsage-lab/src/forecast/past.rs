@@ -1,7 +1,7 @@
 //! The past of a forecast: a workload up to the day on which the future begins.
 
 use crate::error::{self, Context, bail};
-use crate::generate::{Snapshots, Source};
+use crate::generate::{FROM_SNAPSHOTS, Snapshots, Source};
 use crate::interrupt;
 use crate::report::verdict::premise;
 use crate::report::words::percent;
@@ -46,7 +46,7 @@ impl Made {
         let adds_files = made["profiles"]
             .as_array()
             .is_some_and(|all| !all.is_empty());
-        if made["name"] == "snapshots" && !adds_files {
+        if made["name"] == FROM_SNAPSHOTS && !adds_files {
             Made::Nights
         } else {
             Made::Otherwise

@@ -25,6 +25,7 @@ pub use output::{Beside, Generated, Output, Row, may_write, row};
 pub use playback::{GroupOptions, Playback};
 pub use profile::{Profile, again, text_of};
 pub use profile_pool::{check as pool_may_be_written, read as read_pool, write as write_pool};
+pub(crate) use snapshots::GENERATOR as FROM_SNAPSHOTS;
 pub use snapshots::{
     DeleteTimesName, DrawsName, GrowthName, IdentityName, ModificationsName, PlacementName,
     Snapshots,

@@ -20,6 +20,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
+/// What headers of workloads call this generator.
+pub(crate) const GENERATOR: &str = "snapshots";
+
 /// Snapshots of a file system: what leads from each to the next.
 ///
 /// Creates and changes are at the times that the inodes tell, deletions where the evidence puts them. Files that came
@@ -390,7 +393,7 @@ fn repeat_rows(s: &RepeatSummary) -> Vec<Row> {
 /// Everything that makes this workload again from the same snapshots, but the seed.
 fn parameters(args: &Snapshots, options: &Options, placement: Placement) -> Value {
     json!({
-        "name": "snapshots",
+        "name": GENERATOR,
         "version": env!("CARGO_PKG_VERSION"),
         "delete_times": options.delete_times.as_str(),
         "growth": format!("{:?}", args.growth).to_lowercase(),

@@ -564,13 +564,13 @@ pub(super) fn before_age(best: &str, rival: &str, fresh: Times, is_faster: bool)
     let ends = interval(fresh.ends);
     let ends = ends.map_or_else(String::new, |ends| format!(" ({ends} times as fast)"));
     match fresh.says {
-        Says::Inconclusive => format!("Fresh, {best} beside {rival} is {said}."),
+        Says::Inconclusive => format!("{FRESH}{best} beside {rival} is {said}."),
         Says::Same if is_faster => {
-            format!("Fresh, {best} and {rival} are as fast: the difference comes with age.")
+            format!("{FRESH}{best} and {rival} are as fast: the difference comes with age.")
         }
-        Says::Same => format!("Fresh, {best} and {rival} are as fast."),
+        Says::Same => format!("{FRESH}{best} and {rival} are as fast."),
         Says::Slower if is_faster => {
-            format!("Fresh, {best} is {said} than {rival}{ends}: age turns their order round.")
+            format!("{FRESH}{best} is {said} than {rival}{ends}: age turns their order round.")
         }
         Says::Slower | Says::Faster => {
             // 2.2 times as fast as, 20 % faster than.
@@ -579,7 +579,7 @@ pub(super) fn before_age(best: &str, rival: &str, fresh: Times, is_faster: bool)
             } else {
                 "than"
             };
-            format!("Fresh, {best} is {said} {than} {rival}{ends}.")
+            format!("{FRESH}{best} is {said} {than} {rival}{ends}.")
         }
     }
 }

@@ -85,34 +85,32 @@ pub(crate) fn of_preset(generator: &str) -> Option<(String, String)> {
     Some((profile, assumed))
 }
 
+/// What the header of the workload says of how it was made.
+fn generator(group: &Group) -> Option<&str> {
+    group.workload.as_ref()?.generator.as_deref()
+}
+
 /// Whether the workload is a history of git, in which nothing is drawn.
 pub fn is_history(group: &Group) -> bool {
-    let generator = group
-        .workload
-        .as_ref()
-        .and_then(|facts| facts.generator.as_deref());
-    let made = generator.and_then(|text| serde_json::from_str::<MadeBy>(text).ok());
+    let made = generator(group).and_then(|text| serde_json::from_str::<MadeBy>(text).ok());
     made.is_some_and(|made| made.view.is_some())
 }
 
 /// The preset that made the workload, of which other lives can be had.
 pub fn preset(group: &Group) -> Option<String> {
-    let generator = group.workload.as_ref()?.generator.as_deref()?;
-    Some(of_preset(generator)?.0)
+    Some(of_preset(generator(group)?)?.0)
 }
 
 /// Whether the workload leaves the data of its files as they were first written, as mail in Maildirs is: by the mix of
 /// operations of the preset that made it.
 pub fn never_overwrites(group: &Group) -> bool {
-    let generator = group
-        .workload
-        .as_ref()
-        .and_then(|facts| facts.generator.as_deref());
-    let made = generator.and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok());
-    let mix = made.map(|made| made["parameters"]["profile"]["mix"].clone());
-    let never = |mix: &serde_json::Value, what: &str| mix[what].as_u64() == Some(0);
+    let made =
+        generator(group).and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok());
     let changes = ["append", "overwrite", "rewrite", "truncate", "save"];
-    mix.is_some_and(|mix| changes.iter().all(|what| never(&mix, what)))
+    made.is_some_and(|made| {
+        let mix = &made["parameters"]["profile"]["mix"];
+        changes.iter().all(|what| mix[what].as_u64() == Some(0))
+    })
 }
 
 fn is_small(subject: &Subject) -> bool {
@@ -179,7 +177,7 @@ pub fn findings(group: &Group) -> impl Iterator<Item = Finding> {
 /// That the verdict is one of the preset's life, and what that is, or of a trace that was repeated to the byte; none of
 /// other workloads.
 fn sentence(group: &Group) -> Option<Finding> {
-    let generator = group.workload.as_ref()?.generator.as_deref()?;
+    let generator = generator(group)?;
     let made: MadeBy = serde_json::from_str(generator).ok()?;
     let text = match (made.profile, made.repeat) {
         (Some(_), _) => {

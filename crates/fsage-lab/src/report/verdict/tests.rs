@@ -780,6 +780,10 @@ fn what_is_bad_comes_with_the_answer_as_a_headline() {
     let all = [bad.clone(), answer, more];
     assert_eq!(texts(&all), ["c ran out of space", "a is best"]);
     assert_eq!(texts(&all[1..]), ["a is best"]);
+    // Of two targets with what age did to their order, which is said behind it.
+    let fresh = of("Fresh, a is slower", Tone::Neutral);
+    let with_fresh = [all[1].clone(), fresh, all[2].clone()];
+    assert_eq!(texts(&with_fresh), ["a is best", "Fresh, a is slower"]);
     assert_eq!(texts(&[bad]), ["c ran out of space"]);
     assert_eq!(texts(&[]), [""; 0]);
 }
