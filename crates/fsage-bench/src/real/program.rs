@@ -2,7 +2,8 @@
 //!
 //! A file system of an image is mounted on no path that others see. The command gets a mount namespace of its own, by
 //! `unshare` and `mount` of util-linux, in which the same file system is mounted once more on a folder beside the
-//! image; the mount goes when the command ends.
+//! image; the mount goes when the command ends. What is unmounted outside while it runs is unmounted in there too, where
+//! the mount outside is shared (as systemd makes them): a copy that stayed would keep that file system alive.
 
 use crate::subject::BenchError;
 use fsage_real::directory::Source;
@@ -94,7 +95,16 @@ fn command(line: &str, source: Option<&Source>, root: &Path) -> io::Result<Comma
             let mut unshare = Command::new(find("unshare")?);
             let script = format!("{MOUNT_AND_START}{START}");
             unshare
-                .args(["--mount", "sh", "-c", &script, "sh", line])
+                .args([
+                    "--mount",
+                    "--propagation",
+                    "slave",
+                    "sh",
+                    "-c",
+                    &script,
+                    "sh",
+                    line,
+                ])
                 .args([&source.kind, &source.options, &source.device])
                 .arg(root);
             unshare

@@ -51,11 +51,32 @@ impl Mounted {
     }
 
     /// Unmounts it. A power cut does not wait for that: it has been by then.
+    ///
+    /// It is unmounted when its loop device is gone: until then a mount namespace of another test, in which a command
+    /// is measured, may have a copy of the mount, and with that the file system lives on.
     fn unmount(self) -> PathBuf {
         let image = self.image.clone();
         drop(self);
+        let patience = Instant::now() + Duration::from_secs(120);
+        while is_a_disk(&image) {
+            assert!(
+                Instant::now() < patience,
+                "{} stays mounted",
+                image.display()
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
         image
     }
+}
+
+/// Whether a loop device is on it.
+fn is_a_disk(image: &Path) -> bool {
+    let devices = fs::read_dir("/sys/block").expect("block devices");
+    devices.flatten().any(|device| {
+        let backing = fs::read_to_string(device.path().join("loop/backing_file"));
+        backing.is_ok_and(|backing| Path::new(backing.trim_end()) == image)
+    })
 }
 
 impl Drop for Mounted {
