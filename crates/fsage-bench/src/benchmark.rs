@@ -64,6 +64,11 @@ pub trait Benchmark: Sync {
         GoesOver::Own
     }
 
+    /// Of which files it has to know where they are, to go over them or for their directories.
+    fn asks_for(&self) -> GoesOver {
+        self.goes_over()
+    }
+
     /// Whether it works on files that are there before.
     fn finds_files(&self) -> bool {
         self.goes_over() != GoesOver::Own

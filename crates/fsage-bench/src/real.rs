@@ -51,6 +51,8 @@ const LONGEST_CALL_BYTES: u64 = 512 * CHUNK;
 const METADATA_SHARE: u64 = 64;
 /// What direct reads are multiples of, in the file and in memory.
 const DIRECT_BYTES: u64 = 4096;
+/// Begins the names of what the benchmark makes in directories that were there before: nothing else has such a name.
+const STRANGERS: &str = "fsage-bench-";
 const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 
 /// Asked before every operation whether to stop.
@@ -95,6 +97,15 @@ struct KnownFile {
     unwritten_bytes: Option<u64>,
 }
 
+/// A directory that has a key.
+#[derive(Debug)]
+struct KnownDir {
+    /// From the root of the tree.
+    path: PathBuf,
+    /// The benchmark made it.
+    is_own: bool,
+}
+
 /// Time for which the clocks stood still, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stood {
@@ -115,8 +126,7 @@ pub struct Real {
     own: Option<String>,
     /// Whether programs made something in that directory.
     is_strange: bool,
-    /// From the root of the tree.
-    dirs: Vec<PathBuf>,
+    dirs: Vec<KnownDir>,
     /// `None` where a file was deleted.
     files: Vec<Option<KnownFile>>,
     buffer: Vec<u8>,
@@ -322,11 +332,48 @@ impl Real {
 
     fn make_directory(&mut self, parent: &Path) -> Result<DirKey, BenchError> {
         let key = DirKey(self.dirs.len() as u64);
-        let path = parent.join(format!("d{}", key.0));
+        let is_strange = self
+            .dirs
+            .iter()
+            .any(|dir| !dir.is_own && dir.path == parent);
+        let name = if is_strange {
+            format!("{STRANGERS}{}", key.0)
+        } else {
+            format!("d{}", key.0)
+        };
+        let path = parent.join(name);
         rustix::fs::mkdirat(self.root(), &path, Mode::from_raw_mode(0o755))
             .map_err(|errno| self.failed(&path, "mkdir", errno))?;
-        self.dirs.push(path);
+        self.dirs.push(KnownDir { path, is_own: true });
         Ok(key)
+    }
+
+    /// A new file with so many bytes, which is open still.
+    fn make_file(
+        &mut self,
+        dir: DirKey,
+        bytes: u64,
+        call_bytes: u64,
+    ) -> Result<(FileKey, OwnedFd), BenchError> {
+        go_on(self.options.stop.as_ref())?;
+        let key = FileKey(self.files.len() as u64);
+        let path = self.dir(dir, "create")?.join(format!("f{}", key.0));
+        let opened = self.open(&path, OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY)?;
+        // Not that of any aged file, which count from 0.
+        let content = Content(!key.0);
+        self.files.push(Some(KnownFile {
+            path: path.clone(),
+            bytes,
+            content,
+            unwritten_bytes: None,
+        }));
+        let part = Part {
+            offset: 0,
+            bytes,
+            call_bytes,
+        };
+        write(&opened, content, part).map_err(|errno| self.failed(&path, "write", errno))?;
+        Ok((key, opened))
     }
 
     /// A directory that was made.
@@ -334,7 +381,7 @@ impl Real {
         let dir = usize::try_from(key.0)
             .ok()
             .and_then(|key| self.dirs.get(key));
-        dir.map(PathBuf::as_path).ok_or_else(|| {
+        dir.map(|dir| dir.path.as_path()).ok_or_else(|| {
             let why = io::Error::new(io::ErrorKind::NotFound, "no such directory was made");
             io_failed(&self.shown, call)(why)
         })
@@ -489,25 +536,47 @@ impl Subject for Real {
     }
 
     fn create(&mut self, dir: DirKey, bytes: u64, call_bytes: u64) -> Result<FileKey, BenchError> {
-        go_on(self.options.stop.as_ref())?;
         let start_ns = self.clock_ns();
-        let key = FileKey(self.files.len() as u64);
-        let path = self.dir(dir, "create")?.join(format!("f{}", key.0));
-        let opened = self.open(&path, OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY)?;
-        // Not that of any aged file, which count from 0.
-        let content = Content(!key.0);
-        self.files.push(Some(KnownFile {
-            path: path.clone(),
-            bytes,
-            content,
-            unwritten_bytes: None,
-        }));
-        let part = Part {
-            offset: 0,
-            bytes,
-            call_bytes,
-        };
-        write(&opened, content, part).map_err(|errno| self.failed(&path, "write", errno))?;
+        let (key, _) = self.make_file(dir, bytes, call_bytes)?;
+        self.lap(bytes, start_ns);
+        Ok(key)
+    }
+
+    /// In a copy of an image; others' directories are left as they are.
+    fn directory_of(&mut self, file: FileKey) -> Result<Option<DirKey>, BenchError> {
+        let path = self.file(file)?.path.parent().unwrap_or(Path::new(""));
+        let path = path.to_owned();
+        if self.scratch.is_none() {
+            return Ok(None);
+        }
+        let known = self.dirs.iter().position(|dir| dir.path == path);
+        let place = known.unwrap_or_else(|| {
+            let is_own = false;
+            self.dirs.push(KnownDir { path, is_own });
+            self.dirs.len() - 1
+        });
+        Ok(Some(DirKey(place as u64)))
+    }
+
+    fn deliver(
+        &mut self,
+        (from, to): (DirKey, DirKey),
+        bytes: u64,
+        call_bytes: u64,
+    ) -> Result<FileKey, BenchError> {
+        let start_ns = self.clock_ns();
+        let (key, opened) = self.make_file(from, bytes, call_bytes)?;
+        let path = self.file(key)?.path.clone();
+        retry_on_intr(|| rustix::fs::fsync(&opened))
+            .map_err(|errno| self.failed(&path, "fsync", errno))?;
+        drop(opened);
+        let name = format!("{STRANGERS}f{}", key.0);
+        let moved = self.dir(to, "rename")?.join(name);
+        rustix::fs::renameat(self.root(), &path, self.root(), &moved)
+            .map_err(|errno| self.failed(&moved, "rename", errno))?;
+        if let Some(file) = &mut self.files[key.0 as usize] {
+            file.path = moved;
+        }
         self.lap(bytes, start_ns);
         Ok(key)
     }
@@ -709,11 +778,9 @@ impl Subject for Real {
         let existing = self.options.existing.len().min(self.files.len());
         let made: Vec<KnownFile> = self.files.drain(existing..).flatten().collect();
         let dirs = std::mem::take(&mut self.dirs);
-        let Some(own) = self.own.take() else {
-            return Ok(());
-        };
-        if std::mem::take(&mut self.is_strange) {
-            let path = self.beneath_root(&own);
+        let own = self.own.take();
+        if let (true, Some(own)) = (std::mem::take(&mut self.is_strange), &own) {
+            let path = self.beneath_root(own);
             return fs::remove_dir_all(&path).map_err(io_failed(&self.shown.join(own), "remove"));
         }
         let mut first = Ok(());
@@ -727,10 +794,12 @@ impl Subject for Real {
             remove(&file.path, "unlink", AtFlags::empty());
         }
         // Those that were made in others come first.
-        for dir in dirs.iter().rev() {
-            remove(dir, "rmdir", AtFlags::REMOVEDIR);
+        for dir in dirs.iter().filter(|dir| dir.is_own).rev() {
+            remove(&dir.path, "rmdir", AtFlags::REMOVEDIR);
         }
-        remove(Path::new(&own), "rmdir", AtFlags::REMOVEDIR);
+        if let Some(own) = &own {
+            remove(Path::new(own), "rmdir", AtFlags::REMOVEDIR);
+        }
         first
     }
 }

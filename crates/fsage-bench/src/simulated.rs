@@ -16,6 +16,7 @@ use fsage_disk::{Device, Disk, FlashDevice, FlashDrive, SECTOR_BYTES, Spread};
 use fsage_host::{DirectRead, Host, HostParams};
 use fsage_metrics::LayoutScore;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use thiserror::Error;
@@ -33,6 +34,8 @@ pub struct Simulated<F: ?Sized, D: Device> {
     /// Everything that it made and that may be there still.
     files: Vec<FileId>,
     directories: Vec<DirId>,
+    /// Directories of the file system by the inodes of the regular files in them, once somebody asked.
+    directories_of: Option<BTreeMap<u64, DirId>>,
     /// Room for lists.
     io: Vec<Io>,
 }
@@ -58,6 +61,7 @@ impl<F: Hosted + ?Sized, D: Device> Simulated<F, D> {
             next_id: first_own_id,
             files: Vec::new(),
             directories: Vec::new(),
+            directories_of: None,
             io: Vec::new(),
         }
     }
@@ -126,6 +130,22 @@ impl<F: Hosted + ?Sized, D: Device> Simulated<F, D> {
     fn new_id(&mut self) -> u64 {
         self.next_id += 1;
         self.next_id - 1
+    }
+
+    /// The directories in which regular files lie, by the inodes of these.
+    fn find_directories(&self) -> BTreeMap<u64, DirId> {
+        let ids = (0..self.next_id).map(DirId);
+        let by_ino: BTreeMap<u64, DirId> = ids
+            .filter_map(|dir| Some((self.fs.directory_inode(dir)?, dir)))
+            .collect();
+        let mut found = BTreeMap::new();
+        self.fs.visit_files(&mut |file| {
+            let parent = file.parent_ino.and_then(|ino| by_ino.get(&ino));
+            if let (FileKind::Regular, Some(&dir)) = (file.kind, parent) {
+                found.insert(file.ino, dir);
+            }
+        });
+        found
     }
 
     /// The blocks of a file that follow each other on the device.
@@ -273,6 +293,32 @@ impl<F: Hosted + ?Sized, D: Device> Subject for Simulated<F, D> {
         }
         self.host.call();
         Ok(FileKey(file.0))
+    }
+
+    fn directory_of(&mut self, file: FileKey) -> Result<Option<DirKey>, BenchError> {
+        let ino = self.fs.inode(FileId(file.0));
+        let ino = ino.ok_or(BenchError::NoFile(file))?;
+        let known = self.directories_of.take();
+        let known = known.unwrap_or_else(|| self.find_directories());
+        let found = known.get(&ino).map(|dir| DirKey(dir.0));
+        self.directories_of = Some(known);
+        Ok(found)
+    }
+
+    fn deliver(
+        &mut self,
+        (from, to): (DirKey, DirKey),
+        bytes: u64,
+        call_bytes: u64,
+    ) -> Result<FileKey, BenchError> {
+        let file = self.create(from, bytes, call_bytes)?;
+        self.fsync(file)?;
+        self.call(&Op::Rename {
+            file: FileId(file.0),
+            dir: DirId(to.0),
+            replaced: None,
+        })?;
+        Ok(file)
     }
 
     fn read(&mut self, file: FileKey, part: Part) -> Result<(), BenchError> {

@@ -105,6 +105,25 @@ pub trait Subject {
     /// No space; a system call failed.
     fn create(&mut self, dir: DirKey, bytes: u64, call_bytes: u64) -> Result<FileKey, BenchError>;
 
+    /// The directory in which a file lies that was there before; `None` where that is not known, or where nothing may
+    /// be left behind. Files of the benchmark may be moved into it.
+    ///
+    /// # Errors
+    /// No such file; a system call failed.
+    fn directory_of(&mut self, file: FileKey) -> Result<Option<DirKey>, BenchError>;
+
+    /// Delivers a file, as mail is: makes it in the first directory of `way` and writes it with calls of `call_bytes`,
+    /// forces it to disk, closes it, and moves it to the second one.
+    ///
+    /// # Errors
+    /// No such directory; no space; a system call failed.
+    fn deliver(
+        &mut self,
+        way: (DirKey, DirKey),
+        bytes: u64,
+        call_bytes: u64,
+    ) -> Result<FileKey, BenchError>;
+
     /// Opens a file, reads a part of it, and closes it.
     ///
     /// # Errors
@@ -243,6 +262,19 @@ impl<S: Subject + ?Sized> Subject for &mut S {
 
     fn create(&mut self, dir: DirKey, bytes: u64, call_bytes: u64) -> Result<FileKey, BenchError> {
         (**self).create(dir, bytes, call_bytes)
+    }
+
+    fn directory_of(&mut self, file: FileKey) -> Result<Option<DirKey>, BenchError> {
+        (**self).directory_of(file)
+    }
+
+    fn deliver(
+        &mut self,
+        way: (DirKey, DirKey),
+        bytes: u64,
+        call_bytes: u64,
+    ) -> Result<FileKey, BenchError> {
+        (**self).deliver(way, bytes, call_bytes)
     }
 
     fn read(&mut self, file: FileKey, part: Part) -> Result<(), BenchError> {

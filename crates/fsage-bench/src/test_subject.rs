@@ -96,6 +96,25 @@ impl Subject for TestSubject {
         Ok(FileKey(file))
     }
 
+    /// Files 1 and 2 lie in directory 101, 3 and 4 in 102, and so on.
+    fn directory_of(&mut self, file: FileKey) -> Result<Option<DirKey>, BenchError> {
+        self.file_bytes(file)?;
+        Ok(Some(DirKey(100 + file.0.div_ceil(2))))
+    }
+
+    fn deliver(
+        &mut self,
+        (from, to): (DirKey, DirKey),
+        bytes: u64,
+        call_bytes: u64,
+    ) -> Result<FileKey, BenchError> {
+        let file = self.create(from, bytes, call_bytes)?;
+        self.fsync(file)?;
+        self.now_ns += SECOND_NS;
+        self.log.push(format!("rename {} to {}", file.0, to.0));
+        Ok(file)
+    }
+
     fn read(&mut self, file: FileKey, part: Part) -> Result<(), BenchError> {
         self.part("read", file, part)
     }

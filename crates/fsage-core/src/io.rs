@@ -140,6 +140,9 @@ pub enum Io {
         /// Length of each, in bytes.
         bytes: u64,
     },
+    /// What the device has taken so far reaches its media, and the process waits for it: a commit behind it must not
+    /// come before. A host without barriers does nothing.
+    Flush,
     /// A held buffer has found its place, and is clean from now on: a [`Io::Raw`] write takes its contents along.
     Assign(Buffer),
 }

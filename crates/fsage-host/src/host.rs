@@ -226,6 +226,11 @@ impl<D: Device> Host<D> {
         for &io in emitted.iter().filter(|io| !is_placed(io)) {
             self.perform(io);
         }
+        self.flush_device();
+    }
+
+    /// Where there are barriers what the device has taken reaches its media.
+    fn flush_device(&mut self) {
         if self.params.barriers {
             self.counters.flushes += 1;
             let tag = self.driver.arrive(Request::new(Access::Flush, 0, 0), NONE);
@@ -314,6 +319,7 @@ impl<D: Device> Host<D> {
                 wait,
             } => self.raw(write, start_bytes, bytes, wait),
             Io::Swapped { places, bytes } => self.swap(places, bytes),
+            Io::Flush => self.flush_device(),
             Io::Assign(buffer) => {
                 if let Some(slot) = self.cache.find(buffer.id) {
                     self.ready(slot);

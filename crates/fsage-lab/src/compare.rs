@@ -6,6 +6,7 @@ use crate::experiment::{Bench, MadeOf, Steps, Verdict};
 use crate::fullness::{self, Fullness};
 use crate::generate::{Output, Source, generate};
 use crate::interrupt;
+use crate::report::verdict::premise;
 use crate::report::{self, Beside};
 use crate::run_folder::{self, Manifest, State, TargetFacts};
 use crate::watch::Watch;
@@ -25,6 +26,20 @@ pub enum Workload<'a> {
     File(&'a Path),
     /// It is made, and kept beside the run as `RUN-workload.parquet`.
     Made(&'a Source),
+}
+
+impl Workload<'_> {
+    /// Whether it delivers its files, as mail is: forced to disk one by one, and moved. What cannot be read is said
+    /// where it is used.
+    pub fn delivers(&self) -> bool {
+        match self {
+            Workload::File(file) => fsage_data::open_workload(file).is_ok_and(|workload| {
+                let generator = workload.header().generator.as_deref();
+                generator.is_some_and(premise::delivers)
+            }),
+            Workload::Made(source) => source.delivers().unwrap_or_default(),
+        }
+    }
 }
 
 /// What is compared, how, and where that goes.

@@ -36,6 +36,7 @@ mod changes;
 mod clock;
 mod findings;
 pub mod image;
+mod log;
 pub mod microscope;
 mod name_table;
 mod names;

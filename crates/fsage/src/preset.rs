@@ -6,7 +6,7 @@ use fsage_lab::generate::{Profile, Source};
 use std::path::Path;
 
 /// The preset, and what only a preset can be asked for.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[group(skip)]
 pub struct Preset {
     /// A synthetic workload instead, by the name of a preset of `fsage generate profile` or a TOML file.

@@ -13,11 +13,13 @@
 //! | [`queue_depths`] | hot files in order, pages of them at random, 1 to 32 reads at work | data sheets of flash |
 //! | [`read_tree`] | all files, directory by directory | Conway et al. 2017 |
 //! | [`cold_start`] | an application that is installed and then started | Ji and others 2016 |
+//! | [`delivery`] | mail: a file, forced to disk and moved to its folder, by the hundred; then read | Bernstein 1995 |
 //! | [`applications`] | unpack and remove sources, compile, clean | Ganger, Kaashoek 1997 |
 
 pub mod applications;
 pub mod bbs;
 pub mod cold_start;
+pub mod delivery;
 pub mod free_space;
 pub mod hot_files;
 pub mod large_file;
@@ -31,6 +33,7 @@ pub mod tpcb;
 pub use applications::Applications;
 pub use bbs::Bbs;
 pub use cold_start::ColdStart;
+pub use delivery::Delivery;
 pub use hot_files::HotFiles;
 pub use large_file::LargeFile;
 pub use queue_depths::QueueDepths;
@@ -42,7 +45,7 @@ pub use tpcb::TpcB;
 use crate::benchmark::Benchmark;
 
 /// Every benchmark, in the order in which they are listed and run.
-pub const ALL: [&dyn Benchmark; 16] = [
+pub const ALL: [&dyn Benchmark; 17] = [
     &sequential::SEQUENTIAL,
     &sequential::SEQUENTIAL_1995,
     &hot_files::HOT_FILES,
@@ -59,6 +62,7 @@ pub const ALL: [&dyn Benchmark; 16] = [
     &queue_depths::QUEUE_DEPTHS,
     &read_tree::READ_TREE,
     &cold_start::COLD_START,
+    &delivery::DELIVERY,
 ];
 
 /// The benchmark of that name.

@@ -653,3 +653,87 @@ fn applications_are_made_of_the_operations_that_are_documented() {
     assert_eq!(measured[2].elapsed_ns % 1_000_000_000, 400_000_000);
     assert_eq!(measured[0].elapsed_ns % 1_000_000_000, 308_800_000);
 }
+
+/// By hand. Files of 1 MB are 32, the fewest. Four hot files lie in two directories, each of which gets a `tmp`; each
+/// delivery is a call that writes, an `fsync` and a rename.
+#[test]
+fn mail_is_made_forced_and_moved_to_folders_of_hot_files() {
+    let mut subject = TestSubject::new(100 * MB, &[(1, 10), (2, 10), (3, 10), (4, 10)]);
+    let site = Site {
+        free_bytes: 100 * MB,
+        hot_files: (1..=4).map(FileKey).collect(),
+        ..Site::default()
+    };
+    let run = |subject: &mut TestSubject, repetition| {
+        delivery::DELIVERY
+            .run(Case::of_size(MB), repetition, &site, subject)
+            .expect("room for 32 MB")
+    };
+    let measured = run(&mut subject, 0);
+    assert_eq!(
+        in_short(&measured),
+        [("deliver", 32, 32 * MB, 96), ("read", 32, 32 * MB, 32)]
+    );
+    let mut made = subject.log[..2].to_vec();
+    made.sort();
+    // Whichever comes first.
+    assert!(made[0].starts_with("mkdir 101/") && made[1].starts_with("mkdir 102/"));
+    assert_eq!(subject.log[2], "drop");
+    for delivery in subject.log[3..3 + 96].chunks(3) {
+        let [create, fsync, rename] = delivery else {
+            panic!("three calls each");
+        };
+        let (tmp, file) = create["create ".len()..]
+            .split_once('/')
+            .expect("a directory");
+        let file = file.strip_suffix(" 1048576").expect("a size");
+        assert_eq!(*fsync, format!("fsync {file}"));
+        let to = rename
+            .strip_prefix(&format!("rename {file} to "))
+            .expect("a directory");
+        // Its own `tmp`.
+        assert!(made.contains(&format!("mkdir {to}/{tmp}")), "{delivery:?}");
+    }
+    // Folder by folder.
+    let to = |file: &str| {
+        let moved = format!("rename {file} to ");
+        let line = subject
+            .log
+            .iter()
+            .find_map(|line| line.strip_prefix(&moved));
+        line.expect("it was moved").to_owned()
+    };
+    let reads = subject
+        .log
+        .iter()
+        .filter_map(|line| line.strip_prefix("read "));
+    let folders: Vec<String> = reads
+        .map(|read| to(read.split(' ').next().unwrap()))
+        .collect();
+    assert_eq!(folders.len(), 32);
+    assert!(folders.is_sorted(), "{folders:?}");
+    // Another repetition draws other folders, the same one the same.
+    let log = |repetition| {
+        let mut subject = TestSubject::new(100 * MB, &[(1, 10), (2, 10), (3, 10), (4, 10)]);
+        run(&mut subject, repetition);
+        subject.log
+    };
+    assert_eq!(log(0), log(0));
+    assert_ne!(log(0), log(1));
+}
+
+/// Without files from before there are 20 folders, and as many of `tmp`.
+#[test]
+fn mail_has_folders_of_its_own_where_there_are_none() {
+    let mut subject = TestSubject::new(100 * MB, &[]);
+    let measured = delivery::DELIVERY
+        .run(Case::of_size(4 << 10), 0, &site(100 * MB), &mut subject)
+        .expect("room for 2 MB");
+    let delivered = [
+        ("deliver", 512, 2 * MB, 3 * 512),
+        ("read", 512, 2 * MB, 512),
+    ];
+    assert_eq!(in_short(&measured), delivered);
+    let made = subject.log.iter().filter(|line| line.starts_with("mkdir"));
+    assert_eq!(made.count(), 40);
+}

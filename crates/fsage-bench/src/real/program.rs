@@ -2,8 +2,8 @@
 //!
 //! A file system of an image is mounted on no path that others see. The command gets a mount namespace of its own, by
 //! `unshare` and `mount` of util-linux, in which the same file system is mounted once more on a folder beside the
-//! image; the mount goes when the command ends. What is unmounted outside while it runs is unmounted in there too, where
-//! the mount outside is shared (as systemd makes them): a copy that stayed would keep that file system alive.
+//! image; the mount goes when the command ends. What is unmounted outside while it runs is unmounted in there too,
+//! where mounts outside are shared (as systemd makes them): a copy that stayed would keep that file system alive.
 
 use crate::subject::BenchError;
 use fsage_real::directory::Source;

@@ -1,6 +1,7 @@
 //! The real subject: in directories, and on images of the file systems that this machine has.
 
 use fsage_bench::benchmarks::applications::APPLICATIONS;
+use fsage_bench::benchmarks::delivery::DELIVERY;
 use fsage_bench::benchmarks::{Applications, hot_files, sequential};
 use fsage_bench::real::{ExistingFile, Real, RealOptions, RealPlace, RealStand};
 use fsage_bench::{
@@ -601,6 +602,57 @@ fn files_are_forced_directories_go_and_the_processor_is_kept_busy() {
         real.close().unwrap();
         assert_eq!(names(folder.path()), Vec::<String>::new());
     }
+}
+
+/// In an image mail goes to the directories of files that are there, in a directory to those of the benchmark; both are
+/// afterwards as they were.
+#[test]
+fn mail_is_delivered_and_leaves_nothing() {
+    let site = Site {
+        free_bytes: 64 * MB,
+        hot_files: vec![FileKey(0), FileKey(1)],
+        ..Site::default()
+    };
+    let case = Case::of_size(4 * KB);
+    let expected = ["deliver", "read"].map(|phase| (phase.to_owned(), 512, 2 * MB, Some(0)));
+    for kind in KINDS {
+        if !is_possible(kind) {
+            continue;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let (image, made) = aged(kind, folder.path());
+        let options = with_existing(&[("f9", 9), ("f4", 4)]);
+        let place = RealPlace::CopyOf {
+            image,
+            options: made,
+        };
+        let found = phases(
+            &DELIVERY,
+            case,
+            &site,
+            RealStand::new(place, options.clone(), false),
+        );
+        assert_eq!(
+            found,
+            [expected.clone(), expected.clone()].concat(),
+            "{kind}"
+        );
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("f9"), "9").unwrap();
+    let mut real = in_directory(folder.path(), with_existing(&[("f9", 9)]));
+    assert_eq!(real.directory_of(FileKey(0)).unwrap(), None);
+    let site = Site {
+        hot_files: vec![FileKey(0)],
+        ..site
+    };
+    for repetition in 0..2 {
+        let measured = DELIVERY.run(case, repetition, &site, &mut real).unwrap();
+        assert_eq!(measured[0].laps.len(), 512);
+        real.clean_up().unwrap();
+    }
+    real.close().unwrap();
+    assert_eq!(names(folder.path()), ["f9"]);
 }
 
 #[test]

@@ -143,6 +143,19 @@ fn fsync_flushes_the_device_where_there_are_barriers() {
 }
 
 #[test]
+fn a_commit_waits_for_a_flush_where_there_are_barriers() {
+    for (barriers, flushes) in [(false, 0), (true, 2)] {
+        let params = HostParams {
+            barriers,
+            ..params()
+        };
+        let mut host = recording(&params, filled("nvme_mlc_p1"), 8192);
+        host.fsync(INO, &[Io::Flush]);
+        assert_eq!(host.device().counters().flushes, flushes);
+    }
+}
+
+#[test]
 fn requests_are_no_longer_than_the_device_takes() {
     let params = HostParams {
         max_transfer_bytes: 1 << 20,

@@ -202,16 +202,16 @@ impl Plan {
         Plan::of(suites.map(Suite::Known).collect(), options, targets)
     }
 
-    /// The widest set of files that a suite goes over.
-    fn goes_over(&self) -> Option<GoesOver> {
-        self.suites.iter().map(|suite| suite.goes_over()).max()
+    /// The widest set of files that a suite asks for.
+    fn asks_for(&self) -> Option<GoesOver> {
+        self.suites.iter().map(|suite| suite.asks_for()).max()
     }
 
     /// What the suites ask of a workload that is lived to its end.
     pub(crate) fn asked(&self) -> Asked {
         Asked {
             hot_days: self.hot_days,
-            tree: self.goes_over() == Some(GoesOver::Tree),
+            tree: self.asks_for() == Some(GoesOver::Tree),
             last_day: None,
         }
     }
@@ -644,7 +644,7 @@ fn aged_lanes(
     }
     // Nothing runs on models, and none is aged for it.
     let lived = states.iter().any(|&state| state != State::Empty) && !programs_alone;
-    let files_are_asked = plan.goes_over() > Some(GoesOver::Own);
+    let files_are_asked = plan.asks_for() > Some(GoesOver::Own);
     let asked = Asked {
         last_day,
         ..plan.asked()

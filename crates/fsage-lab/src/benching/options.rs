@@ -20,6 +20,10 @@ const HOST: &str = "pentium-120";
 const FLASH_HOST: &str = "linux-nvme";
 /// The suites where none is named.
 const SUITES: &str = "sequential,hot-files";
+/// The same in a comparison where files are delivered, as mail is.
+const MAIL_SUITES: &str = "delivery,hot-files";
+/// Two sizes say what a comparison wants to know, in a fraction of the time of all of them.
+const SIZES: &str = "16K,1M";
 /// How long a suite goes on repeating on real targets where nobody says so.
 const MINUTES: u32 = 5;
 /// Stands for the sizes of the suites themselves.
@@ -103,6 +107,23 @@ impl Default for Options {
 }
 
 impl Options {
+    /// The same with what a comparison takes where no suite, or no size, is named. `is_mail` says that the workload
+    /// delivers its files.
+    #[must_use]
+    pub fn in_comparison(&self, is_mail: bool) -> Options {
+        let split = |names: &str| names.split(',').map(str::to_owned).collect();
+        let mut options = self.clone();
+        let delivers = is_mail && self.suites.is_empty();
+        if self.suites.is_empty() {
+            options.suites = split(if is_mail { MAIL_SUITES } else { SUITES });
+        }
+        if self.sizes.is_empty() {
+            // Those of mail are what the suite has by itself.
+            options.sizes = split(if delivers { ALL } else { SIZES });
+        }
+        options
+    }
+
     /// The suites, each once.
     ///
     /// # Errors

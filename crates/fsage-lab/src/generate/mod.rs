@@ -76,6 +76,17 @@ impl Source {
         }
     }
 
+    /// Whether its workloads deliver files, as mail is: forced to disk one by one, and moved to their places.
+    ///
+    /// # Errors
+    /// There is no such preset, or it cannot be adapted so.
+    pub fn delivers(&self) -> Result<bool> {
+        match self {
+            Source::Profile(source) => profile::delivers(source),
+            _ => Ok(false),
+        }
+    }
+
     /// The size in bytes of the file system that its workloads are made for, where that is known before they are made.
     ///
     /// # Errors

@@ -115,6 +115,15 @@ pub(super) fn capacity(args: &Profile) -> crate::Result<Option<u64>> {
     Ok(header(&preset.generator, 1, args.times())?.capacity_bytes)
 }
 
+/// Whether its files are delivered.
+///
+/// # Errors
+/// As for [`check`].
+pub(super) fn delivers(args: &Profile) -> crate::Result<bool> {
+    let preset = adapted(find(args, &Unwatched)?, args)?;
+    Ok(matches!(&preset.generator, Generator::Profile(profile) if profile.staged))
+}
+
 /// The TOML of a preset.
 ///
 /// # Errors

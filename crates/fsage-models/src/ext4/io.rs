@@ -1,10 +1,11 @@
 //! What operations do to the buffers of a host: inode tables, bitmaps, descriptors, blocks of trees, directories, data.
 //!
 //! Data has no place until it is written back; a host holds it as long. Nothing waits but what `fsync` and `sync` wait
-//! for. The writes of the journal are not emitted.
+//! for. Of the journal those commits are emitted that `fsync` waits for: docs/host.md, section "Commits".
 
 use super::{Ext4, Inode};
 use crate::clock::PIECES;
+use crate::log::runs_in;
 use crate::searched::Searched;
 use fsage_core::io::Emitted;
 use fsage_core::io::{BlockMap, Buffer, BufferId, Flush, Hosted, Io};
@@ -61,6 +62,9 @@ impl Ext4 {
     fn changed(&mut self, buffer: Buffer) {
         if let Some(clock) = &mut self.clock {
             clock.logs(buffer.start_bytes, self.transaction);
+        }
+        if self.emitted.is_hosted() {
+            self.log.changed.insert(buffer.start_bytes);
         }
         self.emitted.emit_once(Io::Modify(buffer, Flush::Delayed));
     }
@@ -119,6 +123,7 @@ impl Ext4 {
         if let Some(clock) = &mut self.clock {
             clock.forgets(buffer.start_bytes);
         }
+        self.log.changed.remove(&buffer.start_bytes);
         self.emitted.emit(Io::Forget(buffer.id));
     }
 
@@ -207,6 +212,37 @@ impl Ext4 {
         if self.clock.is_some() {
             while waits(self, self.params.dirty_bytes) && !self.dirty.is_empty() {
                 self.write_back_first(self.dirty.len().div_ceil(PIECES));
+            }
+        }
+    }
+
+    /// The commit of the running transaction, as `fsync` waits for it: descriptors and the blocks that have changed;
+    /// when these are on the media the block that makes them count.
+    pub(super) fn emit_commit(&mut self) {
+        /// Tags of 16 bytes behind a header of 12, and a checksum behind them.
+        const TAGS: u32 = (4096 - 16) / 16;
+        let changed = self.log.changed.len() as u32;
+        self.log.changed.clear();
+        let journal = u64::from(self.geometry.journal_blocks);
+        if !self.emitted.is_hosted() || changed == 0 || journal == 0 {
+            return;
+        }
+        let bsize = self.geometry.block_bytes;
+        let pieces = self.geometry.journal.iter();
+        let pieces = pieces.map(|&(block, blocks)| (u64::from(block), u64::from(blocks)));
+        let pieces: Vec<(u64, u64)> = pieces.collect();
+        for (is_commit, blocks) in [(false, changed.div_ceil(TAGS) + changed), (true, 1)] {
+            if is_commit {
+                self.emitted.emit(Io::Flush);
+            }
+            // The first block is that of the journal's superblock.
+            for (block, blocks) in runs_in(&pieces, 1, &mut self.log.head, blocks.into()) {
+                self.emitted.emit(Io::Raw {
+                    write: true,
+                    start_bytes: block * bsize,
+                    bytes: blocks * bsize,
+                    wait: true,
+                });
             }
         }
     }

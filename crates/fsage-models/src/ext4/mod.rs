@@ -55,6 +55,7 @@ pub use params::{Checksums, Params, Regime, SyncPolicy};
 pub use tree::Entry;
 
 use crate::changes::{self, Changes};
+use crate::log::Log;
 use crate::name_table::Name;
 use crate::names::Names;
 use crate::searched;
@@ -164,6 +165,7 @@ pub struct Ext4 {
     dir_ids: DirIds,
     shortfall: Shortfall,
     emitted: Emitted,
+    log: Log,
     /// Requests for blocks that were served, where they are recorded.
     served: Option<Vec<trace::Served>>,
     changes: Changes,
@@ -221,6 +223,7 @@ impl Ext4 {
             dir_ids: DirIds::default(),
             shortfall: Shortfall::default(),
             emitted: Emitted::default(),
+            log: Log::default(),
             served: None,
             changes: Changes::default(),
             params,
@@ -653,10 +656,12 @@ impl Model for Ext4 {
         self.open_for_writing(inode);
         self.sync_one(inode);
         self.close_writer(inode);
+        self.emit_commit();
     }
 
     fn sync(&mut self) {
         self.sync_all();
+        self.log.changed.clear();
     }
 
     /// What memory holds goes: pages, what is set aside, goals; counters are exact again.
@@ -668,6 +673,7 @@ impl Model for Ext4 {
             }
         }
         self.sync_all();
+        self.log = Log::default();
         let cached: Vec<u32> = self.caches().map(|(inode, _)| inode).collect();
         for inode in cached {
             self.drop_own(inode);

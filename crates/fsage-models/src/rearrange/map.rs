@@ -115,6 +115,7 @@ pub(super) trait Map {
             Io::Swapped { places, bytes } => Io::Swapped { places, bytes },
             Io::Copy { bytes } => Io::Copy { bytes },
             Io::Work(work) => Io::Work(work),
+            Io::Flush => Io::Flush,
         });
     }
 

@@ -1,7 +1,7 @@
 //! What operations do to the buffers of a host: headers of AGs, roots of their trees, inodes, directories, data.
 //!
 //! Data has no place until it is written back; a host holds it as long. Nothing waits but what `fsync` and `sync` wait
-//! for. The writes of the log are not emitted.
+//! for. Of the log those writes are emitted that `fsync` waits for: docs/host.md, section "Commits".
 
 use super::Xfs;
 use super::btree::Tree;
@@ -10,6 +10,7 @@ use super::inode::Inode;
 use super::leaf::Key;
 use super::params::Regime;
 use crate::clock::PIECES;
+use crate::log::runs_in;
 use crate::searched::Searched;
 use fsage_core::io::Emitted;
 use fsage_core::io::{BlockMap, Buffer, BufferId, Flush, Hosted, Io};
@@ -52,6 +53,9 @@ impl Xfs {
     }
 
     fn changed(&mut self, buffer: Buffer) {
+        if self.emitted.is_hosted() {
+            self.log.changed.insert(buffer.start_bytes);
+        }
         self.emitted.emit_once(Io::Modify(buffer, Flush::Delayed));
     }
 
@@ -59,7 +63,12 @@ impl Xfs {
     #[inline]
     pub(super) fn changed_inode(&mut self, slot: u32) {
         if self.emitted.is_on() {
-            self.changed(self.inode_buffer(self.inodes[slot as usize].ino));
+            let ino = self.inodes[slot as usize].ino;
+            if self.emitted.is_hosted() {
+                self.log.inodes.insert(ino);
+            }
+            let buffer = self.inode_buffer(ino);
+            self.emitted.emit_once(Io::Modify(buffer, Flush::Delayed));
         }
     }
 
@@ -173,6 +182,37 @@ impl Xfs {
             while self.dirty_blocks * BLOCK > self.params.dirty_bytes && !self.dirty.is_empty() {
                 self.write_back_first(self.dirty.len().div_ceil(PIECES));
             }
+        }
+    }
+
+    /// The write of the log that `fsync` waits for: what has changed of inodes and of blocks since the last one, when
+    /// data is on the media.
+    pub(super) fn emit_commit(&mut self) {
+        /// A sector of the log, and the header of a record.
+        const SECTOR: u64 = 512;
+        /// What begins and ends a checkpoint: three headers of operations of 12 bytes, and that of the transaction.
+        const ENDS: u64 = 3 * 12 + 16;
+        /// An inode with an extent: format (56) and core (176), and as many bytes of the fork, each behind a header.
+        const INODE: u64 = 3 * 12 + 56 + 176 + 16;
+        /// A block: its format (28), and two chunks of 128 bytes that have changed, each behind a header.
+        const BLOCK_CHANGED: u64 = 2 * 12 + 28 + 2 * 128;
+        let (blocks, inodes) = (self.log.changed.len() as u64, self.log.inodes.len() as u64);
+        self.log.forget();
+        if !self.emitted.is_hosted() || blocks + inodes == 0 {
+            return;
+        }
+        let bytes = SECTOR + ENDS + inodes * INODE + blocks * BLOCK_CHANGED;
+        let g = &self.geometry;
+        let start = g.absolute(g.fsb(g.log_ag, g.log_start)) * BLOCK / SECTOR;
+        let pieces = [(start, u64::from(g.log_blocks) * BLOCK / SECTOR)];
+        self.emitted.emit(Io::Flush);
+        for (sector, sectors) in runs_in(&pieces, 0, &mut self.log.head, bytes.div_ceil(SECTOR)) {
+            self.emitted.emit(Io::Raw {
+                write: true,
+                start_bytes: sector * SECTOR,
+                bytes: sectors * SECTOR,
+                wait: true,
+            });
         }
     }
 

@@ -65,6 +65,7 @@ pub use params::{Features, Params, Regime};
 pub use report::{AgReport, InodeChunk, OwnedBlocks, TreeReport};
 
 use crate::changes::{self, Changes};
+use crate::log::Log;
 use crate::name_table::NameTable;
 use crate::names::Names;
 use crate::searched;
@@ -126,6 +127,7 @@ pub struct Xfs {
     shortfall: Shortfall,
     clock: Option<Clock>,
     emitted: Emitted,
+    log: Log,
     changes: Changes,
 }
 
@@ -160,6 +162,7 @@ impl Xfs {
             shortfall: Shortfall::default(),
             clock: Clock::new(&params, geometry.ag_count),
             emitted: Emitted::default(),
+            log: Log::default(),
             changes: Changes::default(),
             params,
             geometry,
@@ -422,15 +425,17 @@ impl Model for Xfs {
         let slot = self.inode_of(file);
         self.sync_file(slot);
         self.close(slot);
+        self.emit_commit();
     }
 
     fn sync(&mut self) {
         self.sync_all();
+        self.log.forget();
     }
 
     /// Everything goes to disk, files are trimmed, and what memory holds goes.
     fn remount(&mut self) {
-        self.sync_all();
+        self.sync();
         let mut slots: Vec<(u64, u32)> = Vec::new();
         for (slot, inode) in (0..).zip(&mut self.inodes) {
             inode.flags.was_released = false;

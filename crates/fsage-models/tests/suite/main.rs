@@ -8,6 +8,7 @@ mod cffs_image;
 mod cffs_properties;
 mod cffs_reference;
 mod checked_scripts;
+mod commits;
 mod conformance;
 mod crash;
 mod emitted;

@@ -21,10 +21,16 @@ use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
 
+/// What is measured where nobody says what.
+const SUITES: &str = "Suites, separated by commas, or `all`; `fsage bench --list` names them [default: \
+    sequential,hot-files; delivery,hot-files where the workload delivers its files, as the preset maildir does]";
+const SIZES: &str = "Sizes of files, separated by commas: 16K,1M; `all` for those of the suites [default: 16K,1M, \
+    which say what a comparison wants to know; where delivery is the default its own]";
+
 /// Compares targets: ages a workload on each, benchmarks them beside their unaged controls, and writes a report.
 ///
 /// The run is an ordinary one: what `fsage age` and `fsage bench` make, with report.html in it.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  fsage compare w.parquet --on ffs --on ffs:policy=realloc -o run\n  \
                   fsage compare --preset fileserver --on loop:ext4,size=4G --on loop:xfs,size=4G -o run\n  \
@@ -32,8 +38,8 @@ use std::path::PathBuf;
                   fsage compare w.parquet --on ext4 --on xfs --fill 60,80,90,95 -o run\n  \
                   fsage compare w.parquet --on ext4 --after defrag:file --after-again -o run\n\n\
                   `fsage age --help` shows what a SPEC may say.",
-    // Two sizes say what a comparison wants to know, in a fraction of the time of all of them.
-    mut_arg("sizes", |sizes| sizes.default_value("16K,1M"))
+    mut_arg("suites", |suites| suites.default_value(None).help(SUITES)),
+    mut_arg("sizes", |sizes| sizes.help(SIZES))
 )]
 pub struct Args {
     /// The workload: Parquet, or .ops text (plain, gzip or zstd).
@@ -216,7 +222,6 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         .iter()
         .map(|text| TargetSpec::parse(text))
         .collect::<Result<Vec<_>, SpecError>>()?;
-    args.bench.check()?;
     if let Some(file) = &args.workload {
         args.preset.is_not_asked_of(file)?;
     }
@@ -226,6 +231,11 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         (None, Some(file)) => Workload::File(file),
         (None, None) => bail!("a workload is needed: a file, or --preset NAME"),
     };
+    let args = &Args {
+        bench: args.bench.in_comparison(workload.delivers()),
+        ..args.clone()
+    };
+    args.bench.check()?;
     if let Some(seeds) = args.seeds {
         return lives(args, &specs, seeds, ui);
     }

@@ -721,3 +721,45 @@ fn a_day_of_a_life_is_measured_as_the_end_of_a_shorter_one() {
         &["--over-days", "no days"],
     );
 }
+
+/// Where nobody says what, a Maildir is measured by mail, whether a preset or its workload is named; other workloads as
+/// ever.
+#[test]
+fn a_comparison_of_mail_delivers_mail() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let compare = |what: &str| {
+        fsage(
+            at,
+            &format!("compare {what} --on xfs -o run --force --device st4000nm0033"),
+        );
+        let mut suites = names(&at.join("run/xfs_size-512M/bench"));
+        suites.retain(|name| name.ends_with(".parquet"));
+        suites
+    };
+    let life = "--capacity 512M --days 1";
+    let mail = ["delivery.parquet", "hot-files.parquet"];
+    assert_eq!(compare(&format!("--preset maildir {life}")), mail);
+    fsage(
+        at,
+        &format!("generate profile maildir {life} -o mail.parquet"),
+    );
+    assert_eq!(compare("mail.parquet"), mail);
+    let of_files = ["hot-files.parquet", "sequential.parquet"];
+    assert_eq!(compare(&format!("--preset fileserver {life}")), of_files);
+    let named = format!("--preset maildir {life} --suite hot-files");
+    assert_eq!(compare(&named), ["hot-files.parquet"]);
+
+    // A mail is on disk when it is delivered: each waits for the device, and for a log that is elsewhere.
+    let bench = fsage_json(
+        at,
+        "bench run --suite delivery --size 16K --repetitions 1 --force --json --workload run-workload.parquet",
+    );
+    let delivered = &bench["suites"][0]["targets"][0]["measurements"][0];
+    assert_eq!(
+        (&delivered["phase"], &delivered["files"]),
+        (&"deliver".into(), &512.into())
+    );
+    let writes = delivered["requests"]["writes"].as_u64().expect("a number");
+    assert!(writes >= 2 * 512, "{delivered}");
+}

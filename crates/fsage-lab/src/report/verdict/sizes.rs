@@ -69,6 +69,7 @@ impl Pair<'_> {
         };
         let all: Vec<Option<u64>> = sizes.iter().copied().map(Some).collect();
         let weighed = sizes.into_iter().zip(weights(&all, Some(mean)));
+        let weighed = weighed.filter(|(_, weight)| *weight > 0.0);
         let weighed =
             weighed.map(|(size, weight)| format!("{} {}", in_units(size), percent(weight)));
         format!(

@@ -271,7 +271,7 @@ fn is_read(phase: &str) -> bool {
 }
 
 fn is_write(phase: &str) -> bool {
-    let words = ["create", "write", "append"];
+    let words = ["create", "write", "append", "deliver"];
     words.iter().any(|word| phase.contains(word))
 }
 
