@@ -371,6 +371,9 @@ fn columns_of_mean() -> Vec<Column> {
         number("difference"),
         number("difference_low"),
         number("difference_high"),
+        number("ratio"),
+        number("ratio_low"),
+        number("ratio_high"),
     ]
 }
 
@@ -423,7 +426,10 @@ impl Means {
             let lives = life::by_life(group.lives.iter().cloned());
             let first = self.first[&(group.compared.clone(), group.metric.clone())];
             let first = (first != place).then(|| &self.groups[first]);
-            let differences = first.map(|first| differences(&group.lives, &first.lives));
+            let pairs = first.map_or_else(Vec::new, |first| {
+                life::pairs(group.lives.iter().cloned(), first.lives.iter().cloned())
+            });
+            let differences: Vec<f64> = pairs.iter().map(|(of, than)| of - than).collect();
             let mut row = group.keys.clone();
             row.extend([
                 group.metric.as_str().into(),
@@ -434,21 +440,27 @@ impl Means {
             let values = life::independent(group.lives.iter().cloned());
             row.extend(mean(&values, domain(&group.unit)));
             row.push(first.map(|first| first.target.as_str()).into());
-            row.extend(mean(&differences.unwrap_or_default(), ANYWHERE));
+            row.extend(mean(&differences, ANYWHERE));
+            row.extend(mean(&ratios(&pairs), POSITIVE));
             push(row)?;
         }
         Ok(())
     }
 }
 
-/// What a target has more than another, of every life that both lived.
-fn differences(of: &[(Life, f64)], than: &[(Life, f64)]) -> Vec<f64> {
-    let pairs = life::pairs(of.iter().cloned(), than.iter().cloned());
-    pairs.iter().map(|(of, than)| of - than).collect()
+/// What a target has as a multiple of another, of every pair; nothing where the other one has none in some life.
+fn ratios(pairs: &[(f64, f64)]) -> Vec<f64> {
+    if pairs.iter().any(|(_, than)| *than <= 0.0) {
+        return Vec::new();
+    }
+    pairs.iter().map(|(of, than)| of / than).collect()
 }
 
 /// Where differences lie.
 const ANYWHERE: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
+
+/// Where ratios lie, and what is counted.
+const POSITIVE: (f64, f64) = (0.0, f64::INFINITY);
 
 /// Where values in a unit lie: none is negative, and shares and scores end at 1.
 fn domain(unit: &str) -> (f64, f64) {
@@ -456,7 +468,7 @@ fn domain(unit: &str) -> (f64, f64) {
     if up_to_1.iter().any(|of| of.name() == unit) {
         (0.0, 1.0)
     } else {
-        (0.0, f64::INFINITY)
+        POSITIVE
     }
 }
 
@@ -564,6 +576,40 @@ mod tests {
         );
     }
 
+    /// By hand: 2, 1 and 3 times the first have the mean 2 and the deviation 1. Beside a first target that has nothing in
+    /// some life there is no ratio.
+    #[test]
+    fn targets_stand_beside_the_first_as_ratios_too() {
+        let keys = Keys {
+            parameters: Vec::new(),
+        };
+        let ratio_of = |lives: [(f64, f64); 3]| {
+            let mut means = Means::default();
+            for (seed, (ffs, lfs)) in (1..).zip(lives) {
+                for (target, number) in [("ffs", ffs), ("lfs", lfs)] {
+                    let of = cell("w", seed, target, 50);
+                    means.add(&of, &Life::named(&seed), &keys, value(number));
+                }
+            }
+            let rows = rows_of(&means);
+            assert_eq!(rows[0][13..16], [Value::Null, Value::Null, Value::Null]);
+            rows[1][13..16].to_vec()
+        };
+        let columns = columns_of_mean();
+        let named = columns[11..].iter().map(|column| column.name.as_str());
+        assert!(named.eq(["ratio", "ratio_low", "ratio_high"]));
+        let known = ratio_of([(10.0, 20.0), (40.0, 40.0), (5.0, 15.0)]);
+        let [Value::F64(ratio), Value::F64(low), Value::F64(high)] = known[..] else {
+            panic!("no ratio: {known:?}");
+        };
+        // Student's t of 2 degrees of freedom is 4.303: the interval would begin at -0.48, where no ratio is.
+        let half = 4.302_653 / 3_f64.sqrt();
+        assert!(ratio == 2.0 && low == 0.0, "{known:?}");
+        assert!((high - 2.0 - half).abs() < 1e-3, "{known:?}");
+        let open = ratio_of([(10.0, 20.0), (0.0, 40.0), (5.0, 15.0)]);
+        assert_eq!(open, [Value::Null, Value::Null, Value::Null]);
+    }
+
     /// By hand: lives with the means 10, 20 and 30, the first of which was repeated four times, and differs by 1; the
     /// others by 3 and 2.
     #[test]
@@ -648,7 +694,7 @@ mod tests {
             ("u".to_owned(), ColumnKind::Text)
         );
         assert_eq!(with("target", &["x".into()]).0, "parameter_target");
-        for name in ["mean", "low", "cells", "first_target", "measured"] {
+        for name in ["mean", "low", "cells", "first_target", "ratio", "measured"] {
             assert_eq!(with(name, &[1.into()]).0, format!("parameter_{name}"));
         }
         assert_eq!(
