@@ -57,7 +57,7 @@ pub(super) fn live(
 
 /// The model that stands for a target where only its fullness counts: none of real ones that no model stands for, or
 /// that are made in a way of their own.
-fn model_of(spec: &TargetSpec) -> Option<TargetSpec> {
+pub(super) fn model_of(spec: &TargetSpec) -> Option<TargetSpec> {
     if spec.real().ok()?.is_none() {
         return Some(spec.clone());
     }

@@ -15,6 +15,7 @@ pub(crate) mod watched;
 
 pub(crate) use again::aged_by;
 pub use again::{aged, hot_files, model_of};
+pub(crate) use filled::with_room;
 pub use filled::{filled, roomy};
 pub use real::days_so_far;
 pub use sizes::sized;

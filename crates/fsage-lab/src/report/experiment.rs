@@ -39,6 +39,7 @@ pub fn read(path: &Path) -> crate::Result<Material> {
             spec: (*spec).to_owned(),
             facts: again::target_facts(spec, &serde_json::Map::new()),
             lives: Vec::new(),
+            room_bytes: None,
         })
         .collect();
     let several = workloads.len() > 1;

@@ -22,6 +22,7 @@ mod origin;
 mod outcomes;
 mod over_days;
 mod pieces;
+mod room;
 mod sides;
 mod source;
 mod split_files;
@@ -117,8 +118,9 @@ pub struct Written {
 pub fn report(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Written> {
     let Request { of, to, beside } = *request;
     may_be_replaced(to)?;
-    let material = material(of)?;
-    let by_value = of_all(&material.groups, material.by_value.findings.clone());
+    let mut material = material(of)?;
+    room::find(&mut material.groups);
+    let by_value = in_terminal(&material.groups, material.by_value.findings.clone());
     let fullness = material.groups.iter().flat_map(fullness::levels).collect();
     Ok(Written {
         by_value,
@@ -332,6 +334,15 @@ fn of_all(groups: &[Group], by_value: Vec<Finding>) -> Vec<Finding> {
         return by_value;
     }
     let premises = verdict::premises(groups).into_iter();
+    premises.chain(by_value).collect()
+}
+
+/// The same as a terminal has it, which has nothing else of what is said of a single workload.
+fn in_terminal(groups: &[Group], by_value: Vec<Finding>) -> Vec<Finding> {
+    if by_value.is_empty() || groups.len() > 1 {
+        return of_all(groups, by_value);
+    }
+    let premises = verdict::ran_out(groups);
     premises.chain(by_value).collect()
 }
 

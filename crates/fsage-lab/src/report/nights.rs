@@ -104,6 +104,7 @@ pub fn read(paths: &[PathBuf], ui: &dyn Watch) -> crate::Result<Material> {
             ],
             spec: format!("snapshots of {}", host.name),
             name: host.name,
+            room_bytes: None,
             lives: vec![Life {
                 only_end: life.nights.len() == 1,
                 days: life.nights.into_iter().map(|night| night.row).collect(),

@@ -66,6 +66,7 @@ pub fn run(path: &Path) -> crate::Result<Run> {
                 life: lived.clone(),
                 ..life(path, target, &name, complete, &mut missing)
             }],
+            room_bytes: None,
             name,
         });
     }

@@ -38,6 +38,8 @@ pub struct Subject {
     pub facts: Vec<Fact>,
     /// What it lived through: once in a run, once a seed and repetition in an experiment.
     pub lives: Vec<Life>,
+    /// Which size has room for the workload, where it lacked some.
+    pub room_bytes: Option<u64>,
 }
 
 /// A target that lived through a workload.

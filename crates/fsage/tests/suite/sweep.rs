@@ -452,3 +452,43 @@ fn a_file_is_cut_before_it_is_compared() {
     let text = fs::read_to_string(at.join("cut.ops")).expect("a workload");
     assert!(text.ends_with("day 2\n"), "{}", &text[text.len() - 40..]);
 }
+
+/// The size that is named for targets without room has it.
+#[test]
+fn a_sweep_without_room_names_a_size_that_has_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let text = r#"
+seeds = [1, 2]
+targets = ["ext4:size={size},bsize=4K", "ffs:size={size}"]
+[matrix]
+size = ["32M", "40M"]
+[[workload]]
+preset = "fileserver"
+days = 1
+capacity = "64M"
+"#;
+    fs::write(at.join("e.toml"), text).expect("a file");
+    let said = run(at, "run e.toml", 0);
+    let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains("- Not all operations were done by "),
+        "{said}"
+    );
+    let named = words.split(
+        "- Room for all operations, by the most that files and metadata take at a time: size=",
+    );
+    let size = named.last().and_then(|rest| rest.split(". ").next());
+    let size = size.filter(|size| size.len() < 5).expect("a size");
+    let page = fs::read_to_string(at.join("e/report.html")).expect("a page");
+    assert!(
+        page.contains(&format!("take at a time: size={size}.")),
+        "{size}"
+    );
+    let roomy = text.replace(r#"["32M", "40M"]"#, &format!("[\"{size}\"]"));
+    fs::write(at.join("roomy.toml"), roomy).expect("a file");
+    run(at, "run roomy.toml", 0);
+    let skipped = run(at, "results roomy --csv means --metric skipped", 0);
+    let nothing = skipped.matches(",skipped,operations,2,2,0,0,0,").count();
+    assert_eq!((nothing, skipped.lines().count()), (2, 3), "{skipped}");
+}

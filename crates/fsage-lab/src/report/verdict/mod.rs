@@ -71,6 +71,10 @@ pub fn findings(group: &Group) -> Vec<Finding> {
             findings.extend(warnings::reserve(group));
             findings.extend(warnings::sizes_by_df(&sizes));
         }
+        // A size that was tried, and has room, needs no other.
+        if group.subjects.iter().all(|of| of.room_bytes.is_some()) {
+            findings.extend(warnings::room(std::slice::from_ref(group)));
+        }
         findings.extend(of_sizes);
         findings.extend(consequences::layouts_by_fullness(group, &sizes));
         findings.extend(premise::findings(group));
@@ -79,6 +83,7 @@ pub fn findings(group: &Group) -> Vec<Finding> {
     } else {
         // A file system that had no room comes before all others are praised.
         findings.extend(warnings::ran_out(group, &ranking));
+        findings.extend(warnings::room(std::slice::from_ref(group)));
         findings.extend(warnings::unequal_sizes(group));
         findings.extend(warnings::nearly_empty(group, &compared));
         let no_verdict = warnings::no_verdict(group);
@@ -142,13 +147,24 @@ pub fn findings(group: &Group) -> Vec<Finding> {
 /// What is to be known before what is said of several workloads is read: it stands in the sentences on each too, of
 /// which a page folds many away.
 pub fn premises(groups: &[Group]) -> Vec<Finding> {
+    ran_out(groups)
+        .chain(premise::of_small_blocks(groups))
+        .map(of_no_section)
+        .collect()
+}
+
+/// Which targets lacked room, and in which sizes they have some.
+pub fn ran_out(groups: &[Group]) -> impl Iterator<Item = Finding> {
     let ran_out = warnings::ran_out_anywhere(groups).into_iter();
-    let mut findings: Vec<Finding> = ran_out.chain(premise::of_small_blocks(groups)).collect();
-    // Sections are those of a workload.
-    for finding in &mut findings {
-        finding.section = None;
+    ran_out.chain(warnings::room(groups))
+}
+
+/// Without its section: those are of one workload.
+fn of_no_section(finding: Finding) -> Finding {
+    Finding {
+        section: None,
+        ..finding
     }
-    findings
 }
 
 /// What the answer for those who read one sentence begins with.

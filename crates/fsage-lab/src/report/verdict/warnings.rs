@@ -2,7 +2,7 @@
 
 use super::consequences::{any_has_lost, following, shortened};
 use super::{Ranking, alike, finding};
-use crate::aging::NEARLY_EMPTY;
+use crate::aging::{NEARLY_EMPTY, in_units};
 use crate::clusters;
 use crate::days::{self, DayRow, REASONS};
 use crate::fullness::{Fullness, shown_by_df};
@@ -204,6 +204,17 @@ pub fn ran_out_anywhere(groups: &[Group]) -> Option<Finding> {
         );
         finding(text, Tone::Bad, "outcomes")
     })
+}
+
+/// In which size all targets that lacked room would have it, one for all so that they are alike.
+pub fn room(groups: &[Group]) -> Option<Finding> {
+    let subjects = groups.iter().flat_map(|group| &group.subjects);
+    let bytes = subjects.filter_map(|subject| subject.room_bytes).max()?;
+    let text = format!(
+        "Room for all operations, by the most that files and metadata take at a time: size={}.",
+        in_units(bytes)
+    );
+    Some(finding(text, Tone::Bad, "outcomes"))
 }
 
 /// Of each target that skipped nothing, and does not know some operations: which.
