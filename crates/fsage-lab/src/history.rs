@@ -19,6 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 mod paths;
 mod served;
+mod short;
 pub use paths::paths;
 pub use served::{GOAL_LEN_SLOW, GroupThen, LongRuns, NO_CRITERION, Served};
 
@@ -53,6 +54,9 @@ pub struct History {
     pub by_group: Vec<(u64, usize)>,
     /// The days on which something was done to it, or its pieces changed.
     pub days: Vec<FileDay>,
+    /// Why it lies in pieces, in a sentence; none of a file in one piece.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_short: Option<String>,
     /// The requests for its data on the day that made the most pieces, where the model names what served them.
     pub served: Option<Served>,
     /// The command that prints every request for its blocks, where the allocator of the model can be traced.
@@ -79,6 +83,8 @@ pub struct FileDay {
     pub nth: u32,
     /// What was done to the file.
     pub operations: Vec<Done>,
+    /// How often other files were written between the first and the last of these.
+    pub others_between: u64,
     /// At the end of the day, in bytes.
     pub size_bytes: u64,
     /// At the end of the day.
@@ -286,7 +292,7 @@ pub fn history(
         .find(|file| aged.inode(file.file) == Some(inode));
     let done = match file {
         Some(file) => operations(&workload, [file.file, file.made_as], &watched.days, ui)?,
-        None => Vec::new(),
+        None => BTreeMap::new(),
     };
     let rows = days::read(&folder.join("days.parquet"))?;
     let from = target.spec.value("from");
@@ -307,6 +313,16 @@ pub fn history(
         None => None,
     };
     let geometry = aged.geometry();
+    let by_group = by_group(&end.pieces, &geometry);
+    let in_short = short::sentence(&short::Known {
+        pieces: end.pieces.len(),
+        in_group: by_group
+            .first()
+            .copied()
+            .filter(|_| geometry.group_count > 1),
+        days: &days,
+        served: served.as_ref(),
+    });
     Ok(History {
         path: format!("/{path}"),
         inode,
@@ -314,8 +330,9 @@ pub fn history(
         came_with,
         size_bytes: end.size_bytes,
         pieces: end.pieces.clone(),
-        by_group: by_group(&end.pieces, &geometry),
+        by_group,
         days,
+        in_short,
         served,
         trace,
     })
@@ -347,22 +364,22 @@ fn straight(path: &Path) -> PathBuf {
 }
 
 /// The days on which there is something to say.
-fn file_days(seen: &[Seen], done: &[(u32, Done)], rows: &[DayRow]) -> Vec<FileDay> {
+fn file_days(seen: &[Seen], done: &BTreeMap<u32, DoneOn>, rows: &[DayRow]) -> Vec<FileDay> {
     let mut before: Option<&Seen> = None;
     let mut days = Vec::new();
     for seen in seen {
-        let of_day = done.iter().filter(|(day, _)| *day == seen.day);
-        let operations: Vec<Done> = of_day.map(|(_, done)| *done).collect();
+        let done = done.get(&seen.day).cloned().unwrap_or_default();
         let changed = before.is_none_or(|before| before.pieces != seen.pieces);
         before = Some(seen);
-        if operations.is_empty() && !changed {
+        if done.operations.is_empty() && !changed {
             continue;
         }
         let row = rows.iter().find(|row| row.day == u64::from(seen.day));
         days.push(FileDay {
             day: seen.day,
             nth: seen.day + 1,
-            operations,
+            operations: done.operations,
+            others_between: done.others_between,
             size_bytes: seen.size_bytes,
             pieces: seen.pieces.len(),
             utilization: row.and_then(|row| row.value(&files::UTILIZATION)),
@@ -373,14 +390,42 @@ fn file_days(seen: &[Seen], done: &[(u32, Done)], rows: &[DayRow]) -> Vec<FileDa
     days
 }
 
+/// What is done on a day.
+#[derive(Clone, Debug, Default)]
+struct DoneOn {
+    operations: Vec<Done>,
+    /// See [`FileDay::others_between`].
+    others_between: u64,
+    /// Writes to other files since the last of the operations.
+    others_since: u64,
+}
+
+impl DoneOn {
+    fn add(&mut self, operation: &'static str, bytes: u64) {
+        self.others_between += std::mem::take(&mut self.others_since);
+        let same = |done: &&mut Done| done.operation == operation;
+        match self.operations.iter_mut().find(same) {
+            Some(done) => {
+                done.times += 1;
+                done.bytes = done.bytes.saturating_add(bytes);
+            }
+            None => self.operations.push(Done {
+                operation,
+                times: 1,
+                bytes,
+            }),
+        }
+    }
+}
+
 /// What a workload does to a file, under any of its names, by the number of the day.
 fn operations(
     workload: &Path,
     names: [FileId; 2],
     days: &[u32],
     ui: &dyn Watch,
-) -> crate::Result<Vec<(u32, Done)>> {
-    let (mut ended, mut all) = (0, Vec::<(u32, Done)>::new());
+) -> crate::Result<BTreeMap<u32, DoneOn>> {
+    let (mut ended, mut all) = (0, BTreeMap::<u32, DoneOn>::new());
     aging::each_event(workload, "operations", ui, |event| {
         if event.op == Op::Day {
             ended += 1;
@@ -389,27 +434,19 @@ fn operations(
         let Some(&day) = days.get(ended).or(days.last()) else {
             return;
         };
-        let Some((file, bytes)) = changes(&event.op) else {
-            return;
-        };
-        if !names.contains(&file) {
-            return;
-        }
-        let operation = event.op.verb().as_str();
-        let same = |(of, done): &&mut (u32, Done)| *of == day && done.operation == operation;
-        match all.iter_mut().rev().find(same) {
-            Some((_, done)) => {
-                done.times += 1;
-                done.bytes = done.bytes.saturating_add(bytes);
+        match changes(&event.op) {
+            Some((file, bytes)) if names.contains(&file) => {
+                all.entry(day)
+                    .or_default()
+                    .add(event.op.verb().as_str(), bytes);
             }
-            None => all.push((
-                day,
-                Done {
-                    operation,
-                    times: 1,
-                    bytes,
-                },
-            )),
+            // What comes before its first operation of the day is not between any.
+            Some((_, 1..)) => {
+                if let Some(done) = all.get_mut(&day) {
+                    done.others_since += 1;
+                }
+            }
+            _ => {}
         }
     })?;
     Ok(all)
@@ -477,6 +514,7 @@ mod tests {
                 times: 1,
                 bytes: 4096,
             }],
+            others_between: 0,
             size_bytes: 4096,
             pieces,
             utilization: None,
@@ -542,12 +580,10 @@ mod tests {
             seen(3, &[0, 8192]),
             seen(4, &[0, 8192]),
         ];
-        let append = Done {
-            operation: "append",
-            times: 2,
-            bytes: 10,
-        };
-        let days = file_days(&seen, &[(4, append)], &[]);
+        let mut done = DoneOn::default();
+        done.add("append", 5);
+        done.add("append", 5);
+        let days = file_days(&seen, &BTreeMap::from([(4, done)]), &[]);
         let told: Vec<(u32, usize, usize)> = days
             .iter()
             .map(|day| (day.day, day.pieces, day.operations.len()))

@@ -14,7 +14,8 @@ use std::path::PathBuf;
 /// Shows how a file of an aged model came to lie as it does.
 ///
 /// The workload is lived again, and the file followed through its days: what was done to it, in how many pieces it lay
-/// at the end of the day, and how much room the file system had then. Without a file it is the one in the most pieces.
+/// at the end of the day, and how much room the file system had then. It begins with the main cause, in one sentence.
+/// Without a file it is the one in the most pieces.
 /// On ext4 it says how mballoc served the requests of the day that made the most pieces, by criterion, and in what runs
 /// the groups of the first one had their free blocks when that day began, and where runs lay as long as was searched
 /// for.
@@ -90,6 +91,9 @@ fn print(out: &mut impl Write, history: &History, all: bool) -> io::Result<()> {
         );
         writeln!(out, "{}\n", table::wrapped(&sentence, "", ""))?;
         return print_pieces(out, history, all);
+    }
+    if let Some(sentence) = &history.in_short {
+        writeln!(out, "{}\n", table::wrapped(sentence, "", ""))?;
     }
     let mut days = table::table(&[
         "day",

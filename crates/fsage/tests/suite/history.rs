@@ -185,3 +185,52 @@ fn where_long_runs_lay_is_told() {
     );
     assert!(long["blocks"].as_u64() >= Some(64), "{long}");
 }
+
+/// Two files that grow in turn, counted by hand: between the three writes to the first the other is written 4 times,
+/// once before the second and three times before the third; it is renamed, too. In the other life a day is one write.
+#[test]
+fn the_main_cause_comes_first() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let in_turn = "mkdir 5\ncreate 1 5 8192\ncreate 2 5 8192\nappend 1 8192\nappend 2 8192\nappend 2 8192\n\
+                   rename 2 0\nappend 2 8192\nappend 1 8192\nappend 2 8192\nday 1\n";
+    let days = (1..9).map(|day| format!("append 1 8192\nappend 2 8192\nday {day}\n"));
+    let days: String = days.collect();
+    let days_apart = format!("mkdir 5\ncreate 1 5 8192\ncreate 2 5 8192\n{days}");
+    for (name, text, on) in [
+        ("in-turn", in_turn, "ffs"),
+        ("days-apart", &days_apart, "lfs"),
+    ] {
+        fs::write(at.join(format!("{name}.ops")), text).expect("a workload");
+        fsage(
+            at,
+            &format!("age {name}.ops --on {on}:size=64M -o {name}"),
+            0,
+        );
+    }
+    let found = json(at, "history in-turn --path /d5/f1 --json");
+    assert_eq!(found["days"][0]["others_between"], 4, "{found}");
+    let pieces = found["pieces"].as_array().expect("pieces").len();
+    let short = format!(
+        "In short: all {pieces} pieces came on day 1, by 3 writes, between which others wrote 4 times."
+    );
+    assert_eq!(found["in_short"], short);
+    let said = fsage(at, "history in-turn --path /d5/f1", 0);
+    let begun = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        begun.starts_with(&format!(
+            "/d5/f1 (inode {}): 24.0 KiB in {pieces} pieces {short}",
+            found["inode"]
+        )),
+        "{said}"
+    );
+    let found = json(at, "history days-apart --path /d5/f1 --json");
+    let short = found["in_short"].as_str().expect("a sentence");
+    let pieces = found["pieces"].as_array().expect("pieces").len();
+    assert!(pieces > 4, "{found}");
+    assert!(
+        short.starts_with("In short: it came bit by bit")
+            && short.contains(&format!(" of its {pieces} pieces")),
+        "{short}"
+    );
+}
