@@ -146,6 +146,11 @@ impl Row {
         &self.workload
     }
 
+    /// Specification of the target.
+    pub(super) fn target(&self) -> &str {
+        &self.target
+    }
+
     /// What tables call the target.
     pub(super) fn named(&self) -> &str {
         &self.named

@@ -449,7 +449,7 @@ impl Means {
 }
 
 /// What a target has as a multiple of another, of every pair; nothing where the other one has none in some life.
-fn ratios(pairs: &[(f64, f64)]) -> Vec<f64> {
+pub(super) fn ratios(pairs: &[(f64, f64)]) -> Vec<f64> {
     if pairs.iter().any(|(_, than)| *than <= 0.0) {
         return Vec::new();
     }

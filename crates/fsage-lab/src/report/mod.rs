@@ -16,6 +16,7 @@ mod free_space;
 mod fullness;
 mod log;
 mod map;
+mod matched;
 pub(crate) mod names;
 mod nights;
 mod origin;
@@ -37,10 +38,12 @@ pub(crate) use subject::Over;
 pub use subject::{Group, Life, Subject};
 
 use by_value::ByValue;
+pub(crate) use source::name_of;
 use words::list;
 
 use crate::collect::is_image;
 use crate::error::{Context, bail};
+use crate::experiment::Matched;
 use crate::experiment::manifest::Manifest as Experiment;
 use crate::fullness::Fullness;
 use crate::run_folder::WorkloadFacts;
@@ -109,6 +112,8 @@ pub struct Written {
     pub fullness: Vec<Fullness>,
     /// What differs between runs, where it is of several.
     pub sides: Vec<Side>,
+    /// What two experiments have in common, where it is of two.
+    pub matched: Option<Matched>,
 }
 
 /// Writes the page of a run or of an experiment.
@@ -129,11 +134,12 @@ pub fn report(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Written> {
     })
 }
 
-/// Writes one page of several runs, each beside the first, or of snapshots; says what of the runs differs. A page that
-/// fsage made is replaced, another file is not.
+/// Writes one page of several runs, each beside the first, of two experiments, or of snapshots; says what of the runs
+/// differs. A page that fsage made is replaced, another file is not.
 ///
 /// # Errors
-/// Neither all are runs nor all are snapshots; one cannot be read; as for [`report()`].
+/// Neither all are runs nor all are snapshots, and they are no two experiments; one cannot be read; as for
+/// [`report()`].
 pub fn write_several(
     of: &[PathBuf],
     to: &Path,
@@ -145,6 +151,19 @@ pub fn write_several(
     }
     may_be_replaced(to)?;
     let names: Vec<String> = of.iter().map(|path| path.display().to_string()).collect();
+    if let [first, other] = of
+        && [first, other]
+            .iter()
+            .all(|path| Experiment::is_experiment(path))
+    {
+        let matched = Matched::read([first, other])?;
+        let material = matched::material(&matched);
+        let written = write_page(material, &list(&names), to, beside, ui)?;
+        return Ok(Written {
+            matched: Some(matched),
+            ..written
+        });
+    }
     let (material, sides) = if of.iter().all(|path| sides::is_run(path)) {
         sides::read(of)?
     } else if of.iter().all(|path| is_of_nights(path)) {
@@ -153,10 +172,10 @@ pub fn write_several(
         let odd = |path: &&PathBuf| !sides::is_run(path) && !is_of_nights(path);
         match of.iter().find(odd) {
             Some(odd) if Experiment::is_experiment(odd) => bail!(
-                "{}: an experiment has a page of its own, and none beside others. Two targets stand on one page, over \
-                 the same lives, where one `fsage compare --seeds N --on FIRST --on OTHER` has both; `fsage check \
-                 AFTER --baseline BEFORE --match position` compares two experiments life by life; and runs of two, \
-                 BEFORE/cells/CELL and AFTER/cells/CELL, stand side by side",
+                "{}: an experiment has a page of its own, and one beside a single other experiment. Two targets stand \
+                 on one page, over the same lives, where one `fsage compare --seeds N --on FIRST --on OTHER` has \
+                 both; `fsage check AFTER --baseline BEFORE --match position` compares two experiments life by life; \
+                 and runs of two, BEFORE/cells/CELL and AFTER/cells/CELL, stand side by side",
                 odd.display()
             ),
             Some(odd) => bail!(

@@ -3,7 +3,7 @@
 use crate::summary;
 use crate::ui::{self, Ui};
 use anyhow::bail;
-use fsage_lab::{cffs_image, report};
+use fsage_lab::{cffs_image, experiment, report};
 use fsage_papers::Papers;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -11,8 +11,10 @@ use std::path::{Path, PathBuf};
 /// Writes the report of a run or an experiment: one HTML file that needs no network and no other file.
 ///
 /// Several runs stand on one page, each beside the first: what differs is printed too, with the 99 % interval of each
-/// ratio. Snapshots alone, a folder or files of one file system, have a page of their own: decay night by night, sizes,
-/// layout, free space, and a map of the disk. So has an unmounted image of ext2, ext3, ext4 or XFS as it stands.
+/// ratio. Of two experiments the page has what both know of the same workload on the same target, with ratios over
+/// lives and their 95 % intervals, and names what only one has. Snapshots alone, a folder or files of one file system,
+/// have a page of their own: decay night by night, sizes, layout, free space, and a map of the disk. So has an
+/// unmounted image of ext2, ext3, ext4 or XFS as it stands.
 ///
 /// A run that failed or was interrupted has a report too: it shows what there is and says what is missing.
 #[derive(Debug, clap::Args)]
@@ -32,7 +34,7 @@ pub struct Args {
     /// Also write every chart of a run or an experiment into this folder, as `ID.svg`.
     #[arg(long, value_name = "FOLDER")]
     svg: Option<PathBuf>,
-    /// Print what differs between runs as JSON.
+    /// Print what differs between runs, or between two experiments, as JSON.
     #[arg(long)]
     json: bool,
 }
@@ -55,10 +57,11 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     let mut out = ui::stdout();
     if several || report::is_of_nights(&args.paths[0]) {
         let written = report::write_several(&args.paths, &to, Some(&Papers), &ui)?;
-        if args.json {
-            summary::print_json(&mut out, &written.sides)?;
-        } else {
-            report::print_sides(&mut out, &written.sides)?;
+        match (&written.matched, args.json) {
+            (Some(matched), true) => summary::print_json(&mut out, matched)?,
+            (Some(matched), false) => experiment::print_matched(&mut out, matched)?,
+            (None, true) => summary::print_json(&mut out, &written.sides)?,
+            (None, false) => report::print_sides(&mut out, &written.sides)?,
         }
     } else {
         if args.paths[0].is_file() {

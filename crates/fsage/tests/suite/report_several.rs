@@ -101,6 +101,11 @@ fn cells_of_experiments_stand_side_by_side_by_short_names() {
         "compare --preset home-1996 --days 2 --seeds 2 --no-bench --on ffs:policy=realloc";
     fsage(at, &format!("{compare},maxcontig=7 -o before"), 0);
     fsage(at, &format!("{compare},maxcontig=2 -o after"), 0);
+    // As experiments they have one target each.
+    let both = json(at, "report before after -o both.html --json --quiet");
+    let targets = "ffs:policy=realloc,maxcontig=7 / ffs:policy=realloc,maxcontig=2";
+    assert_eq!(both["values"][0]["target"], targets, "{both:#}");
+    assert_eq!(both["only"], serde_json::json!([[], []]), "{both:#}");
     let before = "before/cells/home-1996-s1-ffs_policy-realloc_maxcontig-7";
     let after = "after/cells/home-1996-s1-ffs_policy-realloc_maxcontig-2";
     let shown = fsage(at, &format!("report {before} {after} -o page.html"), 0);
@@ -128,7 +133,7 @@ fn cells_of_experiments_stand_side_by_side_by_short_names() {
         "{shown}"
     );
 
-    let refused = fsage(at, "report before after -o page.html", 2);
+    let refused = fsage(at, &format!("report before {all}7 -o page.html"), 2);
     assert!(
         refused.contains("check AFTER --baseline BEFORE --match position"),
         "{refused}"
@@ -227,4 +232,92 @@ fn snapshots_alone_have_a_page() {
     assert!(refused.contains("do not stand on one page"), "{refused}");
     let refused = fsage(at, "report w.ops", 2);
     assert!(refused.contains("no snapshot"), "{refused}");
+}
+
+/// Of seeds 1 to 3 and 2 to 4 both experiments lived 2 and 3. Another way to the ratios: the tables of both.
+#[test]
+fn two_experiments_stand_side_by_side() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    for (name, seeds, more, device) in [
+        ("before", "[1, 2, 3]", "lfs", "nvme_tlc"),
+        ("after", "[2, 3, 4]", "ffs:policy=realloc", "st4000nm0033"),
+    ] {
+        let text = format!(
+            "seeds = {seeds}\ntargets = [\"ffs\", \"{more}\"]\n[[workload]]\npreset = \"home-1996\"\ndays = 1\n\
+             [bench]\nsuites = [\"hot-files\"]\ndevice = \"{device}\"\nrepetitions = 1\n"
+        );
+        fs::write(at.join(format!("{name}.toml")), text).expect("a file");
+        fsage(at, &format!("run {name}.toml"), 0);
+    }
+    let found = json(at, "report before after -o page.html --json --quiet");
+    let only = |side: usize| found["only"][side][0].as_str().expect("a name");
+    assert_eq!(only(0), "home-1996 on lfs:size=503M", "{found:#}");
+    assert_eq!(only(1), "home-1996 on ffs:policy=realloc", "{found:#}");
+    let speed = |experiment: &str, seed: &str| -> f64 {
+        let rows = fsage(
+            at,
+            &format!("results {experiment} --csv results --metric hot-files.read.aged"),
+            0,
+        );
+        let mut rows = rows.lines().map(|line| line.split(',').collect::<Vec<_>>());
+        let columns = rows.next().expect("columns");
+        let place = |name: &str| {
+            columns
+                .iter()
+                .position(|column| *column == name)
+                .expect("a column")
+        };
+        let mut rows =
+            rows.filter(|row| row[place("target")] == "ffs" && row[place("seed")] == seed);
+        rows.next().expect("a row")[place("value")]
+            .parse()
+            .expect("a speed")
+    };
+    let ratios = ["2", "3"].map(|seed| speed("after", seed) / speed("before", seed));
+    let values = found["values"].as_array().expect("values");
+    let read = values
+        .iter()
+        .find(|value| value["metric"] == "hot-files read")
+        .expect("the phase");
+    assert_eq!(
+        (&read["target"], &read["lives"]),
+        (&"ffs".into(), &2.into()),
+        "{read:#}"
+    );
+    let ratio = read["ratio"].as_f64().expect("a ratio");
+    assert!(
+        (ratio - f64::midpoint(ratios[0], ratios[1])).abs() < 1e-9,
+        "{ratio} {ratios:?}"
+    );
+    assert!(ratio < 0.9, "a disk is slower: {read:#}");
+    // Of two values Student's t is 12.706, and half the interval that times half of what they differ by.
+    let half = 12.706_2 * (ratios[0] - ratios[1]).abs() / 2.0;
+    let high = read["interval"][1].as_f64().expect("an interval");
+    assert!(
+        (high - ratio - half).abs() < 1e-4 + half * 1e-3,
+        "{high} {ratios:?}"
+    );
+    let score = values
+        .iter()
+        .find(|value| value["metric"] == "layout_score");
+    assert_eq!(
+        score.expect("a metric")["ratio"],
+        1.0,
+        "the same life on the same target"
+    );
+    let page = fs::read_to_string(at.join("page.html")).expect("a page");
+    assert!(page.contains("Only before has home-1996 on lfs:size=503M."));
+    let said = fsage(at, "report before after -o page.html", 0);
+    assert!(
+        said.contains("Only after has home-1996 on ffs:policy=realloc."),
+        "{said}"
+    );
+    let twice = fsage(at, "report before before/ -o page.html", 2);
+    assert!(twice.contains("named twice"), "{twice}");
+    let three = fsage(at, "report before after before -o page.html", 2);
+    assert!(
+        three.contains("one beside a single other experiment"),
+        "{three}"
+    );
 }
