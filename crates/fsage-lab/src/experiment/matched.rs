@@ -139,8 +139,8 @@ impl Matched {
         if !known.is_empty() {
             let decided = known.iter().filter(|(low, high)| *low > 1.0 || *high < 1.0);
             says.push(format!(
-                "{} of {} lie beside 1 with their whole interval. Each interval is for one of them: of twenty expect \
-                 one false difference.",
+                "{} of {} have an interval that does not hold 1. Each is for one of them: of twenty expect one \
+                 false difference.",
                 decided.count(),
                 counted(known.len() as u64, "ratio")
             ));
