@@ -203,6 +203,34 @@ pub fn phase(phases: &[(&str, &str)]) -> Option<Phase> {
     chosen.map(|&(suite, phase)| (suite.to_owned(), phase.to_owned()))
 }
 
+/// The phases that may say how full is too full: that by which levels are compared, and the delivery of mail.
+fn phases_that_limit(phases: &[(&str, &str)]) -> Vec<Option<Phase>> {
+    let first = phase(phases);
+    let mail = ("delivery", "deliver");
+    let mail = phases
+        .contains(&mail)
+        .then(|| (mail.0.to_owned(), mail.1.to_owned()));
+    let mail = mail.filter(|mail| Some(mail) != first.as_ref());
+    [first].into_iter().chain(mail.map(Some)).collect()
+}
+
+/// Targets that are there in several sizes, by the phase to which being fuller costs most.
+pub fn by_what_limits(
+    phases: &[(&str, &str)],
+    levels: impl Fn(Option<&Phase>) -> Vec<Level>,
+) -> Vec<Fullness> {
+    let all = phases_that_limit(phases).into_iter();
+    let all = all.map(|phase| by_target(phase.as_ref(), levels(phase.as_ref())));
+    let worst = |all: &[Fullness]| {
+        let levels = all.iter().flat_map(|of| &of.levels);
+        let had_room = levels.filter(|level| level.skipped == 0);
+        let kept = had_room.filter_map(|level| Some(level.kept?.ratio));
+        kept.fold(f64::INFINITY, f64::min)
+    };
+    let all = all.min_by(|a, b| worst(a).total_cmp(&worst(b)));
+    all.unwrap_or_default()
+}
+
 /// Targets that are there in several sizes.
 pub fn by_target(phase: Option<&Phase>, levels: impl IntoIterator<Item = Level>) -> Vec<Fullness> {
     let mut all: Vec<Fullness> = Vec::new();
@@ -253,9 +281,9 @@ pub(crate) fn are_sizes<'a>(mut specs: impl Iterator<Item = &'a str>) -> bool {
 /// The same of what a run says.
 pub fn of_verdicts(verdicts: &[Verdict]) -> Vec<Fullness> {
     let ratios = verdicts.iter().flat_map(|verdict| &verdict.throughput);
-    let phase = phase(&ratios.map(PhaseRatio::of).collect::<Vec<_>>());
-    let levels = verdicts.iter().filter_map(|verdict| {
-        let left = match &phase {
+    let phases: Vec<(&str, &str)> = ratios.map(PhaseRatio::of).collect();
+    let level = |verdict: &Verdict, phase: Option<&Phase>| {
+        let left = match phase {
             Some((suite, phase)) => {
                 let mut ratios = verdict.throughput.iter();
                 let ratio = ratios.find(|ratio| ratio.of() == (suite, phase));
@@ -277,8 +305,11 @@ pub fn of_verdicts(verdicts: &[Verdict]) -> Vec<Fullness> {
             by_life: Vec::new(),
             kept: None,
         })
-    });
-    by_target(phase.as_ref(), levels)
+    };
+    by_what_limits(&phases, |phase| {
+        let levels = verdicts.iter();
+        levels.filter_map(|verdict| level(verdict, phase)).collect()
+    })
 }
 
 /// The specification of a target without its size; `None` where it has none.
@@ -582,10 +613,13 @@ impl Fullness {
             Some(next) if next.costs() == Some(Costs::Much) => {
                 (format!("{what} limits it to {best}"), true)
             }
-            Some(next) if next.skipped == 0 => (
-                format!("whether {what} allows {} is open", full(next)),
-                true,
-            ),
+            Some(next) if next.skipped == 0 => {
+                let limit = match self.likely() {
+                    Some(likely) => format!("{what} likely allows {}", full(likely)),
+                    None => format!("whether {what} allows {} is open", full(next)),
+                };
+                (limit, true)
+            }
             Some(next) => {
                 let next = full(next);
                 return format!(

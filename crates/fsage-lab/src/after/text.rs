@@ -329,7 +329,9 @@ fn answer_of_layout(outcome: &Outcome) -> Option<String> {
     let answers = outcome.treatments().filter_map(|treatment| {
         let is = outcome.stage(Some(treatment), false)?.layout_score?;
         Some(if (is - was).abs() >= SAME_SCORE {
-            format!("of {treatment} it is not known: nothing was benchmarked (--no-bench)")
+            format!(
+                "{treatment} changes the layout, and nothing was benchmarked (--no-bench) that says"
+            )
         } else if was >= 1.0 - SAME_SCORE {
             format!("{treatment} no (there was nothing to gain)")
         } else {

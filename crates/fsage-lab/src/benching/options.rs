@@ -4,6 +4,7 @@ use super::{MAX_REPETITIONS, Machine, State, file_size, suites};
 use crate::aging::bytes_of;
 use crate::device::disk;
 use crate::error::{Context, bail, error};
+use fsage_bench::benchmarks::delivery::DELIVERY;
 use fsage_bench::{Benchmark, DriveTooSmall};
 use fsage_disk::Disk;
 use fsage_target::TargetSpec;
@@ -24,6 +25,8 @@ const SUITES: &str = "sequential,hot-files";
 const MAIL_SUITES: &str = "delivery,hot-files";
 /// Two sizes say what a comparison wants to know, in a fraction of the time of all of them.
 const SIZES: &str = "16K,1M";
+/// The same where mail is delivered, which is smaller.
+const MAIL_SIZES: &str = "4K,16K,64K";
 /// How long a suite goes on repeating on real targets where nobody says so.
 const MINUTES: u32 = 5;
 /// Stands for the sizes of the suites themselves.
@@ -113,13 +116,12 @@ impl Options {
     pub fn in_comparison(&self, is_mail: bool) -> Options {
         let split = |names: &str| names.split(',').map(str::to_owned).collect();
         let mut options = self.clone();
-        let delivers = is_mail && self.suites.is_empty();
         if self.suites.is_empty() {
             options.suites = split(if is_mail { MAIL_SUITES } else { SUITES });
         }
         if self.sizes.is_empty() {
-            // Those of mail are what the suite has by itself.
-            options.sizes = split(if delivers { ALL } else { SIZES });
+            let delivers = options.suites.iter().any(|suite| suite == DELIVERY.name());
+            options.sizes = split(if delivers { MAIL_SIZES } else { SIZES });
         }
         options
     }

@@ -594,6 +594,11 @@ impl Line {
         Some(of(self.repeated.as_ref()?, other.repeated.as_ref()?))
     }
 
+    /// Whether it was measured both aged and in the control.
+    pub fn is_compared(&self) -> bool {
+        self.repeated.is_some()
+    }
+
     /// Throughput of the aged file system as a multiple of that of the control. Reckoned when it is asked for: it takes
     /// thousands of drawings.
     pub fn ratio(&self) -> Option<Ratio> {

@@ -11,6 +11,7 @@ use crate::life::{self, Life};
 use crate::report::name_of;
 use crate::report::words::{counted, list};
 use crate::table;
+use fsage_metrics::Better;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::Path;
@@ -39,6 +40,9 @@ pub struct Both {
     /// What speeds are counted in; none of a metric.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
+    /// Whether more of it is better; none where neither is.
+    #[serde(skip)]
+    pub is_more_better: Option<bool>,
     /// How they compare.
     #[serde(flatten)]
     pub compared: Compared,
@@ -112,7 +116,7 @@ impl Matched {
 
     /// What only one has, whether the lives are the same, and how many ratios tell a difference, in sentences.
     pub fn says(&self) -> Vec<String> {
-        let mut says = Vec::new();
+        let mut says: Vec<String> = self.changed().into_iter().collect();
         for (name, only) in self.names().iter().zip(&self.only) {
             if !only.is_empty() {
                 let only: Vec<&str> = only.iter().map(String::as_str).collect();
@@ -147,6 +151,51 @@ impl Matched {
         }
         says
     }
+
+    /// What is worse and what is better in the second, by intervals over lives: of each the three that changed most.
+    fn changed(&self) -> Option<String> {
+        const MOST: usize = 3;
+        let decided = self.values.iter().filter_map(|value| {
+            let (ratio, (low, high)) = value.compared.ratio.zip(value.compared.interval)?;
+            let is_more = low > 1.0;
+            let is_better = value.is_more_better? == is_more;
+            (is_more || high < 1.0).then_some((value, ratio, (low, high), is_better))
+        });
+        let mut decided: Vec<_> = decided.collect();
+        decided.sort_by(|a, b| b.1.ln().abs().total_cmp(&a.1.ln().abs()));
+        let several = |of: fn(&Both) -> &str| {
+            let mut all = self.values.iter().map(of);
+            let first = all.next();
+            all.any(|name| Some(name) != first)
+        };
+        let (workloads, targets) = (several(|of| &of.workload), several(|of| &of.target));
+        let part = |what: &str, wanted: bool| {
+            let of = decided
+                .iter()
+                .filter(|(.., is_better)| *is_better == wanted);
+            let texts = of.clone().take(MOST).map(|(value, ratio, (low, high), _)| {
+                let place = [(targets, &value.target), (workloads, &value.workload)];
+                let place = place.into_iter().filter(|(is_several, _)| *is_several);
+                let place: String = place.flat_map(|(_, name)| [" of ", name]).collect();
+                format!(
+                    "{}{place} {ratio:.3} times ({low:.3} to {high:.3})",
+                    value.metric
+                )
+            });
+            let texts: Vec<String> = texts.collect();
+            let more = of.count().saturating_sub(MOST);
+            let more = (more > 0).then(|| format!(", and {more} more"));
+            (!texts.is_empty())
+                .then(|| format!("{what} in {}{}", list(&texts), more.unwrap_or_default()))
+        };
+        let [first, other] = self.names();
+        let parts: Vec<String> = [part("worse", false), part("better", true)]
+            .into_iter()
+            .flatten()
+            .collect();
+        (!parts.is_empty())
+            .then(|| format!("In short, {other} beside {first}: {}.", parts.join("; ")))
+    }
 }
 
 impl Compared {
@@ -168,18 +217,27 @@ fn both(rows: [&Row; 2], only: &mut [Vec<String>; 2]) -> Vec<Both> {
     };
     let of = rows.map(|row| row.verdicts().iter().map(|(_, verdict)| verdict));
     let of = of.map(Iterator::collect::<Vec<&Verdict>>);
-    let in_both = |metric: String, unit, value: &dyn Fn(&Verdict) -> Option<f64>| {
-        let [first, other] = [0, 1].map(|side| values(&of[side], value).collect());
-        Some(Both {
-            workload: rows[0].workload().to_owned(),
-            target: target.clone(),
-            metric,
-            unit,
-            compared: compared(first, other)?,
-        })
-    };
+    let in_both =
+        |metric: String, unit, is_more_better, value: &dyn Fn(&Verdict) -> Option<f64>| {
+            let [first, other] = [0, 1].map(|side| values(&of[side], value).collect());
+            Some(Both {
+                workload: rows[0].workload().to_owned(),
+                target: target.clone(),
+                metric,
+                unit,
+                is_more_better,
+                compared: compared(first, other)?,
+            })
+        };
     let metrics = METRICS.iter().enumerate().filter_map(|(place, metric)| {
-        in_both(metric.id.to_owned(), None, &|verdict| verdict.ends[place])
+        let is_more_better = match metric.better {
+            Better::Higher => Some(true),
+            Better::Lower => Some(false),
+            Better::Neither => None,
+        };
+        in_both(metric.id.to_owned(), None, is_more_better, &|verdict| {
+            verdict.ends[place]
+        })
     });
     let measured = [0, 1].map(|side| {
         let ratios = of[side].iter().flat_map(|verdict| &verdict.throughput);
@@ -190,10 +248,17 @@ fn both(rows: [&Row; 2], only: &mut [Vec<String>; 2]) -> Vec<Both> {
             let mut ratios = verdict.throughput.iter();
             ratios.find(|ratio| ratio.of() == *phase).cloned()
         };
-        let unit = of[0].iter().find_map(|verdict| in_phase(verdict))?.unit;
-        in_both(format!("{} {}", phase.0, phase.1), Some(unit), &|verdict| {
-            Some(in_phase(verdict)?.aged)
-        })
+        let first = of[0].iter().find_map(|verdict| in_phase(verdict))?;
+        let (unit, is_more_better) = (
+            first.unit,
+            Some(first.better == fsage_bench::Better::Higher),
+        );
+        in_both(
+            format!("{} {}", phase.0, phase.1),
+            Some(unit),
+            is_more_better,
+            &|verdict| Some(in_phase(verdict)?.aged),
+        )
     });
     let all = metrics.chain(speeds).collect();
     for (side, alone) in only.iter_mut().enumerate() {
@@ -311,5 +376,48 @@ mod tests {
             (1.0, 3.0, None, None, 2)
         );
         assert_eq!(compared(Vec::new(), lives(&[(1, 1.0)])), None);
+    }
+
+    /// What is decided comes first, by how much it changed: worse and better, each by its metric.
+    #[test]
+    fn the_first_sentence_says_what_is_worse_and_what_is_better() {
+        let of = |metric: &str, is_more_better, ratio: f64, ends| Both {
+            workload: "mail".to_owned(),
+            target: "ext4".to_owned(),
+            metric: metric.to_owned(),
+            unit: None,
+            is_more_better,
+            compared: Compared {
+                first: 1.0,
+                other: ratio,
+                ratio: Some(ratio),
+                interval: Some(ends),
+                lives: 5,
+            },
+        };
+        let mut matched = Matched {
+            folders: ["before", "after"].map(str::to_owned),
+            values: vec![
+                of("layout_score", Some(true), 0.9, (0.85, 0.95)),
+                of("pieces_per_file", Some(false), 1.3, (1.2, 1.4)),
+                of("hot-files read", Some(true), 1.1, (1.05, 1.15)),
+                of("sequential read", Some(true), 2.0, (0.9, 3.1)),
+                of("files", None, 2.0, (1.9, 2.1)),
+            ],
+            only: [Vec::new(), Vec::new()],
+        };
+        let says = matched.says();
+        assert_eq!(
+            says[0],
+            "In short, after beside before: worse in pieces_per_file 1.300 times (1.200 to 1.400) and layout_score \
+             0.900 times (0.850 to 0.950); better in hot-files read 1.100 times (1.050 to 1.150)."
+        );
+        matched.values.truncate(2);
+        matched.values[1].target = "xfs".to_owned();
+        let named = "worse in pieces_per_file of xfs 1.300 times";
+        assert!(matched.says()[0].contains(named), "{:?}", matched.says());
+        // Of values that are all open none is named.
+        matched.values = vec![of("layout_score", Some(true), 0.9, (0.8, 1.1))];
+        assert!(!matched.says()[0].starts_with("In short"));
     }
 }

@@ -381,8 +381,8 @@ pub fn print_table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
         writeln!(
             out,
             "Speeds: below 1 of the control the aged file system is the slower one; by another target, both are aged, \
-             or both fresh\ncopies, of the same lives, in pairs. Sizes of files weigh the same here, and in verdicts \
-             as the workload\nhas them."
+             or both fresh\ncopies, of the same lives, in pairs. Sizes of files weigh the same here, and in the \
+             first\nsentence of a verdict as the workload has them."
         )?;
     }
     Ok(())

@@ -212,9 +212,9 @@ pub fn print_table(out: &mut impl Write, verdicts: &[Verdict]) -> io::Result<()>
         "Repetitions agree."
     };
     let sentence = format!(
-        "Speeds are medians, over several file sizes their geometric mean (the verdict weighs sizes as the workload \
-         has them); the fastest aged target comes first. Below 1 the aged file system is the slower one. {spread} \
-         {ONE_LIFE}"
+        "Speeds are medians, over several file sizes their geometric mean (the first sentence of the verdict weighs \
+         sizes as the workload has them); the fastest aged target comes first. Below 1 the aged file system is the \
+         slower one. {spread} {ONE_LIFE}"
     );
     writeln!(out, "\n{}", table::wrapped(&sentence, "", ""))
 }

@@ -547,10 +547,8 @@ fn others(target: &TargetSpec, tries: &[TargetSpec]) -> Vec<Other> {
         driver("no new small files", Instead::NoSmallFiles),
     ];
     let mut help = |name: &str, spec: TargetSpec| {
-        if !others
-            .iter()
-            .any(|other: &Other| other.instead == Instead::Nothing && other.spec == spec)
-        {
+        let is_lived = |other: &Other| other.instead == Instead::Nothing && other.spec == spec;
+        if !others.iter().any(is_lived) {
             others.push(Other {
                 name: name.to_owned(),
                 spec,
@@ -574,17 +572,22 @@ fn others(target: &TargetSpec, tries: &[TargetSpec]) -> Vec<Other> {
         }
     }
     for spec in tries {
-        help(&spec.to_string(), spec.clone());
+        help(&spec.to_string(), as_large(spec, target));
     }
     others
+}
+
+/// A target in the size of another one, where nothing of it says a size.
+fn as_large(spec: &TargetSpec, as_this: &TargetSpec) -> TargetSpec {
+    let bytes = bytes_of(as_this).map(|bytes| bytes.next_multiple_of(MIB));
+    let sized = bytes.and_then(|bytes| aging::of_capacity(spec, bytes));
+    sized.unwrap_or_else(|| spec.clone())
 }
 
 /// Another model of the target's size, under the target's regime if it has it; and what it is called.
 fn rival(model: &str, target: &TargetSpec, bytes: u64) -> Option<(String, TargetSpec)> {
     let of = |name: &str| {
-        let mut spec = TargetSpec::parse(name).ok()?;
-        let size = format!("{}M", bytes.div_ceil(MIB));
-        spec.options.insert(0, ("size".to_owned(), Some(size)));
+        let spec = as_large(&TargetSpec::parse(name).ok()?, target);
         let has_room = spec.entry()?.least_bytes <= bytes;
         let is_made = has_room && Target::can_be_made(&spec).is_ok();
         is_made.then(|| (name.to_owned(), spec))

@@ -75,6 +75,9 @@ fn doing(suite: &str) -> &'static str {
         "hot-files" => {
             " Reads all files that were modified in the last month, then overwrites them in place."
         }
+        "delivery" => {
+            " Delivers files as mail: each is forced to disk and moved to a folder that was there; then reads them."
+        }
         "sequential" => " Creates many files of one size in new directories, then reads them.",
         _ => "",
     }

@@ -2,9 +2,9 @@
 
 use super::bench;
 use super::by_value;
-use super::subject::{Group, Life, Over};
+use super::subject::{Group, Life, Over, Subject};
 use crate::days::{self, DayRow};
-use crate::fullness::{Fullness, Left, Level, are_sizes, by_target, phase};
+use crate::fullness::{Fullness, Left, Level, Phase, are_sizes, by_what_limits};
 use fsage_metrics::{free_space, layout_score};
 use fsage_report::charts::Series;
 use fsage_report::{Axis, Cell, DataTable, Exhibit, Format, Section, Sheet};
@@ -18,9 +18,9 @@ pub fn levels(group: &Group) -> Vec<Fullness> {
     let compared = bench::compared(group);
     let phases = compared.iter();
     let phases = phases.map(|compared| (compared.suite.as_str(), compared.phase.as_str()));
-    let phase = phase(&phases.collect::<Vec<_>>());
-    let levels = group.subjects.iter().filter_map(|subject| {
-        let (left, by_life) = match &phase {
+    let phases: Vec<(&str, &str)> = phases.collect();
+    let level = |subject: &Subject, phase: Option<&Phase>| {
+        let (left, by_life) = match phase {
             None => {
                 let ratio = |life: &Life| life.last()?.ratio(&layout_score::SCORE);
                 let left = subject.over(ratio).map(Left::of_layouts);
@@ -54,8 +54,13 @@ pub fn levels(group: &Group) -> Vec<Fullness> {
             by_life,
             kept: None,
         })
-    });
-    by_target(phase.as_ref(), levels)
+    };
+    by_what_limits(&phases, |phase| {
+        let subjects = group.subjects.iter();
+        subjects
+            .filter_map(|subject| level(subject, phase))
+            .collect()
+    })
 }
 
 /// The section; none where every target has one size.

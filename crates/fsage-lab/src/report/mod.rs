@@ -375,7 +375,7 @@ fn page(material: Material, beside: Option<&dyn Beside>) -> (Report, Vec<Finding
     for group in &material.groups {
         if material.findings.is_none() {
             let findings = verdict::findings(group);
-            headlines.extend_from_slice(verdict::headlines(&findings));
+            headlines.extend_from_slice(verdict::headlines(group, &findings));
             by_group.extend(findings);
         }
         // What somebody asked for by an option of its own comes first.

@@ -25,7 +25,7 @@ use std::path::PathBuf;
 const SUITES: &str = "Suites, separated by commas, or `all`; `fsage bench --list` names them [default: \
     sequential,hot-files; delivery,hot-files where the workload delivers its files, as the preset maildir does]";
 const SIZES: &str = "Sizes of files, separated by commas: 16K,1M; `all` for those of the suites [default: 16K,1M, \
-    which say what a comparison wants to know; where delivery is the default its own]";
+    which say what a comparison wants to know; with the suite delivery 4K,16K,64K, as mail has]";
 
 /// Compares targets: ages a workload on each, benchmarks them beside their unaged controls, and writes a report.
 ///

@@ -1,6 +1,6 @@
 //! What follows from the layout: room for large extents, and the speed of benchmarks.
 
-use super::{finding, order, sizes, skipped_too_many};
+use super::{finding, order, premise, sizes, skipped_too_many};
 use crate::after::Outcome;
 use crate::benching::{HOT_FILES, are_too_few, digits, results, words};
 use crate::days::DayRow;
@@ -15,6 +15,7 @@ use fsage_bench::Says;
 use fsage_metrics::directory_order::ADJACENCY;
 use fsage_metrics::free_space;
 use fsage_report::{Finding, Tone};
+use std::collections::BTreeSet;
 
 /// What the sentence on unaged targets begins with.
 pub(super) const FRESH: &str = "Fresh, ";
@@ -145,6 +146,7 @@ pub fn layouts_by_fullness(group: &Group, all: &[Fullness]) -> Option<Finding> {
 /// first phase.
 pub fn benchmarks(group: &Group, compared: &[Compared]) -> Vec<Finding> {
     let suites = compared.chunk_by(|a, b| a.suite == b.suite);
+    let overwrites_none = premise::never_overwrites(group);
     // The answer on a single target has its reason.
     let answered = most_lost(compared).filter(|_| group.subjects.len() == 1);
     let has_reason = |compared: &Compared| {
@@ -154,8 +156,12 @@ pub fn benchmarks(group: &Group, compared: &[Compared]) -> Vec<Finding> {
     let findings = suites.flat_map(|of_suite| {
         let is_reported = |compared: &&Compared| {
             let phase = compared.phase.as_str();
+            if phase.contains("overwrite") && overwrites_none {
+                return false;
+            }
             phase.contains("read")
                 || phase.contains("overwrite")
+                || phase.contains("deliver")
                 || any_has_lost(compared)
                 // Who names a command and its values wants to hear of all of them.
                 || command(group, &compared.suite).is_some()
@@ -275,7 +281,8 @@ pub fn of_one(group: &Group, compared: &[Compared]) -> Option<Answer> {
     let said = |ratio: &Ratio| words(ratio.mean, ratio.ends, ratio.says);
     let text = match most {
         Some((phase, ratio)) => format!(
-            "for {life}: age costs {} most in {} {}, {} than on a fresh copy of its files.{}",
+            "for {life}{}: age costs {} most in {} {}, {} than on a fresh copy of its files.{}",
+            drive(group),
             subject.name,
             phase.suite,
             phase.phase,
@@ -284,7 +291,8 @@ pub fn of_one(group: &Group, compared: &[Compared]) -> Option<Answer> {
         ),
         None if compared.is_empty() || skipped_too_many(subject) => return None,
         None => format!(
-            "for {life}: no benchmark that was run is known to lose a tenth of its speed on {} to age.",
+            "for {life}{}: no benchmark that was run is known to lose a tenth of its speed on {} to age.",
+            drive(group),
             subject.name
         ),
     };
@@ -301,6 +309,19 @@ pub(super) fn whose(group: &Group) -> (&'static str, &'static str) {
     match lives.max() {
         Some(2..) => ("these lives", "Lives"),
         _ => ("this life", "Repetitions"),
+    }
+}
+
+/// The simulated drive that all was measured on, as ` on st4000nm0033`: another one may say something else. Empty where
+/// there are several, or real ones.
+pub(super) fn drive(group: &Group) -> String {
+    let lives = group.subjects.iter().flat_map(|subject| &subject.lives);
+    let drives: BTreeSet<Option<&str>> = lives
+        .flat_map(|life| life.bench.iter().map(|row| row.device.as_deref()))
+        .collect();
+    match drives.first() {
+        Some(&Some(drive)) if drives.len() == 1 => format!(" on {drive}"),
+        _ => String::new(),
     }
 }
 
@@ -507,7 +528,10 @@ fn sentence(group: &Group, compared: &Compared, with_reason: bool) -> Finding {
         ""
     };
     let reason = with_reason
-        .then(|| order::sentence(group, compared))
+        .then(|| {
+            let slower = order::sentence(group, compared);
+            slower.or_else(|| order::why_faster(group, compared))
+        })
         .flatten();
     let text = format!(
         "{what}, aged beside unaged: {}.{single}{}{}",

@@ -8,6 +8,7 @@
 mod clock;
 mod consequences;
 mod decayed;
+mod headlines;
 mod options;
 mod order;
 pub(crate) mod premise;
@@ -29,6 +30,7 @@ use crate::life;
 use consequences::Answer;
 use fsage_metrics::pieces;
 use fsage_report::{Finding, Tone};
+pub use headlines::headlines;
 
 /// Scores that differ by less are alike.
 pub(crate) const ALIKE: f64 = 0.005;
@@ -171,19 +173,6 @@ fn of_no_section(finding: Finding) -> Finding {
 const IN_SHORT: &str = "In short, ";
 /// What the answer of the benchmarks begins with where another one stands before it.
 const SPEED: &str = "Speed, ";
-
-/// What comes first of the sentences on a workload: the answer, behind what is to be known before it, and with what is
-/// said of speed where the layout leads, and of what age did to the order of targets.
-pub fn headlines(findings: &[Finding]) -> &[Finding] {
-    let Some(answer) = findings.iter().position(|f| f.tone != Tone::Bad) else {
-        return findings;
-    };
-    let behind = findings[answer + 1..].iter();
-    let of_it = |finding: &&Finding| {
-        finding.text.starts_with(SPEED) || finding.text.starts_with(consequences::FRESH)
-    };
-    &findings[..=answer + behind.take_while(of_it).count()]
-}
 
 /// A sentence as it stands behind a comma.
 fn uncapitalized(text: &str) -> String {

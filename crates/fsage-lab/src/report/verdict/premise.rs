@@ -70,7 +70,7 @@ impl Scaled {
     fn no_larger(&self) -> &'static str {
         match self.capacity_bytes {
             Some([is, own]) if is <= own => {
-                " A larger file system may age, and gain from defragmenting, by another factor: --capacity takes yours."
+                " A larger file system may age, rank and gain from defragmenting otherwise: --capacity takes yours."
             }
             _ => "",
         }

@@ -1,7 +1,7 @@
 //! Sentences on days that are made up; what they have to say is written down by hand.
 
 use super::super::subject::{Group, Life, Subject};
-use super::{finding, findings, headlines};
+use super::findings;
 use crate::benching::State;
 use crate::benching::results::Row;
 use crate::days::DayRow;
@@ -9,7 +9,7 @@ use crate::run_folder::WorkloadFacts;
 use fsage_bench::Measurement;
 use fsage_data::table::SizeClass;
 use fsage_metrics::{directory_order, files, free_space, layout_score, pieces};
-use fsage_report::{Finding, Tone};
+use fsage_report::Tone;
 
 /// Days with these layout scores, of 1000 blocks each.
 fn life(scores: &[f64], control: Option<f64>) -> Life {
@@ -762,30 +762,6 @@ fn targets_of_unequal_sizes_are_named_before_the_answer() {
         "much the same"
     );
     assert!(!is_said(["ext4:size=800M", "xfs"]), "not known");
-}
-
-/// Who reads one sentence reads of the target that had no room, too.
-#[test]
-fn what_is_bad_comes_with_the_answer_as_a_headline() {
-    let texts = |findings: &[Finding]| -> Vec<String> {
-        let headlines = headlines(findings).iter();
-        headlines.map(|finding| finding.text.clone()).collect()
-    };
-    let of = |text: &str, tone| finding(text.to_owned(), tone, "decay");
-    let bad = of("c ran out of space", Tone::Bad);
-    let (answer, more) = (
-        of("a is best", Tone::Neutral),
-        of("b is not", Tone::Neutral),
-    );
-    let all = [bad.clone(), answer, more];
-    assert_eq!(texts(&all), ["c ran out of space", "a is best"]);
-    assert_eq!(texts(&all[1..]), ["a is best"]);
-    // Of two targets with what age did to their order, which is said behind it.
-    let fresh = of("Fresh, a is slower", Tone::Neutral);
-    let with_fresh = [all[1].clone(), fresh, all[2].clone()];
-    assert_eq!(texts(&with_fresh), ["a is best", "Fresh, a is slower"]);
-    assert_eq!(texts(&[bad]), ["c ran out of space"]);
-    assert_eq!(texts(&[]), [""; 0]);
 }
 
 /// Targets that all skipped operations, and not as many, hold different files: none is ranked.

@@ -8,7 +8,7 @@
 //! that is the answer.
 
 use super::consequences::{
-    Answer, LITTLE, before_age, digits_of, hidden_by_flash, interval, whose,
+    Answer, LITTLE, before_age, digits_of, drive, hidden_by_flash, interval, whose,
 };
 use super::sizes::{Pair, weights};
 use super::{options, premise, skipped_too_many};
@@ -95,13 +95,13 @@ pub fn sentence(group: &Group) -> Option<Answer> {
         format!("{} {share}", names[place])
     });
     let others = of_the_others(best_name, &others.collect::<Vec<_>>());
-    let over = if cases_of(&known[best].1) != cases_of(&known[next].1) {
-        "the benchmarks that both have (a larger size= gives room for all)"
-    } else if overwrites_none {
-        "all benchmarks but overwriting, which this workload never does"
-    } else {
-        "all benchmarks"
-    };
+    let over = what_is_compared(
+        [
+            (subjects.get(best)?, &known[best].1),
+            (subjects.get(next)?, &known[next].1),
+        ],
+        overwrites_none,
+    );
     let rivals = (0..known.len()).filter(|&place| place != best);
     let rivals = rivals.filter(|&place| !is_of_options || best == 0 || place == next);
     let fresh = fresh(&known, best, rivals, all.says == Says::Faster, is_single);
@@ -118,7 +118,8 @@ pub fn sentence(group: &Group) -> Option<Answer> {
     };
     let is_seen = is_parted || all.says == Says::Faster && all.mean >= LITTLE;
     let text = format!(
-        "for {life}, over {over}: {answer}.{others}{}",
+        "for {life}{}, over {over}: {answer}.{others}{}",
+        drive(group),
         hidden_by_flash(group, is_seen).unwrap_or_default()
     );
     let details = format!(
@@ -133,6 +134,34 @@ pub fn sentence(group: &Group) -> Option<Answer> {
         details: Some(details.trim_start().to_owned()),
         is_open: all.says == Says::Inconclusive && !is_parted,
     })
+}
+
+/// Over which benchmarks two targets are compared.
+fn what_is_compared(two: [(&Subject, &Measured); 2], overwrites_none: bool) -> String {
+    let lacking = lacking(two);
+    if !lacking.is_empty() {
+        format!(
+            "the benchmarks that both have (not all of {}: a larger size= gives room for it)",
+            list(&lacking)
+        )
+    } else if overwrites_none {
+        "all benchmarks but overwriting, which this workload never does".to_owned()
+    } else {
+        "all benchmarks".to_owned()
+    }
+}
+
+/// The suites of which one of two targets has something that the other one lacks, aged or fresh.
+fn lacking(two: [(&Subject, &Measured); 2]) -> Vec<String> {
+    let [one, other] = two.map(|(_, of)| cases_of(of));
+    let apart = one.symmetric_difference(&other).map(|case| case.0.as_str());
+    let rows = two.into_iter().flat_map(|(subject, _)| &subject.lives);
+    let rows = rows.flat_map(|life| &life.bench);
+    let run = rows.map(|row| row.measurement.benchmark.as_str());
+    let has = |suite: &str| one.iter().chain(&other).any(|case| case.0 == suite);
+    let nowhere = run.filter(|suite| benchmarks::by_name(suite).is_some() && !has(suite));
+    let all: BTreeSet<&str> = apart.chain(nowhere).collect();
+    all.into_iter().map(str::to_owned).collect()
 }
 
 /// What targets have that are neither the fastest nor set beside it.
@@ -288,7 +317,9 @@ pub(super) fn measured(subject: &Subject) -> Measured {
         let by_suite = by_suite.filter(|rows| is_own(&rows[0]) || !has_own);
         let lines = by_suite.flat_map(|rows| {
             let suite = &rows[0].measurement.benchmark;
-            lines(rows).into_iter().map(move |line| {
+            // Of what has no room aged, only the fresh copy is measured: that sets nothing beside anything.
+            let lines = lines(rows).into_iter().filter(Line::is_compared);
+            lines.map(move |line| {
                 let case = (suite.clone(), line.phase.clone(), line.file_bytes);
                 (case, line)
             })

@@ -66,7 +66,8 @@ fn reads_and_writes_weigh_the_same_in_the_geometric_mean() {
     assert_eq!(
         said(vec![b, a]).as_deref(),
         Some(
-            "for this life, over all benchmarks: a to read, b to write. Aged, beside b, a reads 4.0 times as fast \
+            "for this life on disk, over all benchmarks: a to read, b to write. Aged, beside b, a reads 4.0 times \
+             as fast \
              and writes 36 % slower; over both, which count alike, it is 60 % faster. Fresh, a is 60 % faster than \
              b. These are geometric means of the ratios of 2 phases, each once."
         )
@@ -85,14 +86,23 @@ fn a_verdict_says_where_one_target_lacks_a_benchmark() {
     let larger: Vec<Row> = roomy.lives[0].bench.iter().map(of_larger).collect();
     roomy.lives[0].bench.extend(larger);
     let of_both = said(vec![full.clone(), roomy.clone()]).unwrap();
-    let expected =
-        "for this life, over the benchmarks that both have (a larger size= gives room for all): ";
+    let expected = "for this life on disk, over the benchmarks that both have (not all of sequential: a \
+                    larger size= gives room for it): ";
     assert!(of_both.starts_with(expected), "{of_both}");
     assert!(of_both.contains("of the ratios of 2 phases"), "{of_both}");
+    // What is there fresh alone sets nothing beside anything.
+    let fresh = roomy.lives[0].bench.iter();
+    let fresh =
+        fresh.filter(|row| row.measurement.file_bytes.is_some() && row.state == State::Control);
+    full.lives[0]
+        .bench
+        .extend(fresh.cloned().collect::<Vec<Row>>());
+    let with_fresh = said(vec![full.clone(), roomy.clone()]).unwrap();
+    assert!(with_fresh.starts_with(expected), "{with_fresh}");
     full.lives[0].bench.clone_from(&roomy.lives[0].bench);
     let all = said(vec![full, roomy]).unwrap();
     assert!(
-        all.starts_with("for this life, over all benchmarks: "),
+        all.starts_with("for this life on disk, over all benchmarks: "),
         "{all}"
     );
 }
@@ -365,13 +375,12 @@ fn what_the_workload_never_does_is_left_out() {
         sentence(&group).expect("an answer").text
     };
     let never = said(0);
-    let lead =
-        "for this life, over all benchmarks but overwriting, which this workload never does: ";
+    let lead = "for this life on disk, over all benchmarks but overwriting, which this workload never does: ";
     assert!(never.starts_with(lead), "{never}");
     assert!(never.contains("writes the same"), "{never}");
     let sometimes = said(1);
     assert!(
-        sometimes.starts_with("for this life, over all benchmarks: b."),
+        sometimes.starts_with("for this life on disk, over all benchmarks: b."),
         "{sometimes}"
     );
     assert!(sometimes.contains("writes 41 % faster"), "{sometimes}");
