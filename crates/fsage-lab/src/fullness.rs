@@ -9,7 +9,7 @@ use crate::report::names::short;
 use crate::report::verdict::RESERVING;
 use crate::report::words::{list, percent};
 use crate::table;
-use fsage_bench::Says;
+use fsage_bench::{Better, Says};
 use fsage_target::TargetSpec;
 use serde::Serialize;
 use std::collections::HashMap;
@@ -22,6 +22,8 @@ pub type Phase = (String, String);
 const ALIKE: f64 = 0.005;
 /// What keeps this part of what the emptiest size has lost little by being fuller.
 const LITTLE_LOST: f64 = 0.9;
+/// Who keeps no more than this from where writes fail has no margin.
+const MARGIN: f64 = 0.05;
 /// Room for fewer large extents is worth a word.
 const FEW_LEFT: f64 = 10.0;
 
@@ -51,6 +53,9 @@ pub struct Level {
     pub placeable_1m: Option<f64>,
     /// What age left; `None` where it was not measured aged and in the control.
     pub left: Option<Left>,
+    /// How fast the aged file system is, where more is better; `None` where that is not known.
+    #[serde(skip)]
+    pub(crate) aged: Option<f64>,
     /// The same life by life, where there are several.
     #[serde(skip)]
     pub(crate) by_life: Vec<(Life, f64)>,
@@ -58,7 +63,9 @@ pub struct Level {
     pub kept: Option<Kept>,
 }
 
-/// Aged / control as a multiple of that of the emptiest size.
+/// Aged / control as a multiple of that of the emptiest size. What a fresh copy gains in a smaller size, as on a disk
+/// that has less far to go, is no loss of the aged one: as far as the fresh copy is faster than in the emptiest size,
+/// the speed of the aged file system counts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Kept {
     /// The multiple; of lives that both sizes lived the mean of theirs.
@@ -82,18 +89,28 @@ impl Kept {
     fn between(level: &Level, emptiest: &Level) -> Option<Kept> {
         let pairs = life::pairs(level.by_life.clone(), emptiest.by_life.clone());
         let ratios = pairs.into_iter().map(|(of, than)| of / than);
-        match Over::of(ratios) {
-            Some(over) if over.count > 1 => Some(Kept {
+        let kept = match Over::of(ratios) {
+            Some(over) if over.count > 1 => Kept {
                 ratio: over.mean,
                 interval: over.mean_interval.map(|_| over.ends().into()),
                 lives: over.count,
-            }),
-            _ => Some(Kept {
+            },
+            _ => Kept {
                 ratio: level.left?.ratio / emptiest.left?.ratio,
                 interval: None,
                 lives: 1,
-            }),
-        }
+            },
+        };
+        let fresh = |level: &Level| Some(level.aged? / level.left?.ratio);
+        let fresh_gains = fresh(level)
+            .zip(fresh(emptiest))
+            .map(|(of, than)| of / than);
+        let gains = fresh_gains.filter(|gains| *gains > 1.0).unwrap_or(1.0);
+        Some(Kept {
+            ratio: kept.ratio * gains,
+            interval: kept.interval.map(|ends| ends.map(|end| end * gains)),
+            ..kept
+        })
     }
 
     fn costs(&self) -> Costs {
@@ -283,25 +300,27 @@ pub fn of_verdicts(verdicts: &[Verdict]) -> Vec<Fullness> {
     let ratios = verdicts.iter().flat_map(|verdict| &verdict.throughput);
     let phases: Vec<(&str, &str)> = ratios.map(PhaseRatio::of).collect();
     let level = |verdict: &Verdict, phase: Option<&Phase>| {
+        let of_phase = phase.and_then(|(suite, phase)| {
+            let mut ratios = verdict.throughput.iter();
+            ratios.find(|ratio| ratio.of() == (suite, phase))
+        });
         let left = match phase {
-            Some((suite, phase)) => {
-                let mut ratios = verdict.throughput.iter();
-                let ratio = ratios.find(|ratio| ratio.of() == (suite, phase));
-                ratio.map(|ratio| Left {
-                    ratio: ratio.aged_by_control,
-                    interval: ratio.interval,
-                    says: ratio.says,
-                    lives: 1,
-                })
-            }
+            Some(_) => of_phase.map(|ratio| Left {
+                ratio: ratio.aged_by_control,
+                interval: ratio.interval,
+                says: ratio.says,
+                lives: 1,
+            }),
             None => verdict.layout_ratio.map(Left::of_layout),
         };
+        let aged = of_phase.filter(|ratio| ratio.better == Better::Higher);
         Some(Level {
             target: verdict.target.clone(),
             utilization: verdict.utilization_most?,
             skipped: verdict.skipped,
             placeable_1m: verdict.placeable_1m,
             left,
+            aged: aged.map(|ratio| ratio.aged),
             by_life: Vec::new(),
             kept: None,
         })
@@ -335,6 +354,13 @@ impl Level {
     }
 }
 
+/// That much or less, also as who has an alarm has it: by what `df` shows.
+fn advice(target: &str, utilization: f64) -> String {
+    let by_df = shown_by_df(target, utilization);
+    let by_df = by_df.map_or_else(String::new, |shown| format!(" ({} in df)", percent(shown)));
+    format!("{} full{by_df} or less", percent(utilization))
+}
+
 /// How full each target may get, for those who set up file systems: for the files of the workload, and, where that is
 /// less, for large ones. None where none was measured in two sizes.
 pub fn recommendation(all: &[Fullness]) -> Option<String> {
@@ -354,16 +380,18 @@ pub fn recommendation(all: &[Fullness]) -> Option<String> {
             let left = left.map_or_else(String::new, |left| format!(" (room for {left:.0})"));
             format!("{name} at {}{left}", percent(level.utilization))
         }));
+        let advice = |level: &Level| advice(&fullness.target, level.utilization);
+        if let Some((below, [at, fails])) = fullness.without_margin() {
+            limited.push(format!(
+                "{name} at {} (being {} full costs little too, but at {} writes fail)",
+                advice(below),
+                percent(at.utilization),
+                percent(fails.utilization)
+            ));
+            continue;
+        }
         match fullness.limit() {
             Some(level) if level != fullest => {
-                // Who has an alarm has it by what df shows.
-                let advice = |level: &Level| {
-                    let full = percent(level.utilization);
-                    let by_df = shown_by_df(&fullness.target, level.utilization);
-                    let by_df = by_df
-                        .map_or_else(String::new, |shown| format!(" ({} in df)", percent(shown)));
-                    format!("{full} full{by_df} or less")
-                };
                 let full = percent(level.utilization);
                 let too_full = fullness.too_full().map_or_else(String::new, |level| {
                     let full = percent(level.utilization);
@@ -582,6 +610,18 @@ impl Fullness {
         };
         let likely = known[alike(&known)..].iter().take_while(is_likely).last();
         likely.map(|(level, _)| *level)
+    }
+
+    /// Where writes fail just above what speed allows: the size below, and these two.
+    fn without_margin(&self) -> Option<(&Level, [&Level; 2])> {
+        let allowed = self.likely().or(self.limit())?;
+        let fails = self.levels.iter().find(|level| level.skipped > 0)?;
+        let is_near = fails.utilization - allowed.utilization < MARGIN;
+        let known = self.known().into_iter().map(|(level, _)| level);
+        let below = known
+            .rev()
+            .find(|level| level.utilization < allowed.utilization)?;
+        is_near.then_some((below, [allowed, fails]))
     }
 
     /// The first size that is sure to cost much beside the emptiest, or had no room for everything.

@@ -597,12 +597,17 @@ fn rival(model: &str, target: &TargetSpec, bytes: u64) -> Option<(String, Target
     same.or_else(|| of(model))
 }
 
-/// The target with no option but its size, and what it begins with; where it has a size, which the defaults may not.
+/// The target with no option but its size, what it begins with, and whose files and which disk they are; where it has a
+/// size, which the defaults may not.
 fn with_defaults(target: &TargetSpec) -> Option<TargetSpec> {
     target.value("size")?;
     let mut spec = target.clone();
-    spec.options
-        .retain(|(key, _)| matches!(key.as_str(), "size" | "from" | "regime" | "seed"));
+    spec.options.retain(|(key, _)| {
+        matches!(
+            key.as_str(),
+            "size" | "from" | "regime" | "seed" | "root" | "rotational"
+        )
+    });
     (spec != *target && Target::can_be_made(&spec).is_ok()).then_some(spec)
 }
 

@@ -14,9 +14,27 @@ fn level(size: u64, utilization: f64, skipped: u64, left: Option<(f64, Says)>) -
             says,
             lives: 1,
         }),
+        aged: None,
         by_life: Vec::new(),
         kept: None,
     }
+}
+
+/// By hand: fresh the smaller one has 20 for 10, aged 9.5 for 10: aged / control falls to 0.475, and what is lost is a
+/// twentieth. Where the fresh copy does not gain, the ratio counts.
+#[test]
+fn what_a_fresh_copy_gains_in_a_smaller_size_is_no_loss() {
+    let of = |size, full, ratio, aged| Level {
+        aged: Some(aged),
+        ..level(size, full, 0, Some((ratio, Says::Slower)))
+    };
+    let kept = |level: Level| {
+        let all = by_target(None, [of(160, 0.6, 1.0, 10.0), level]);
+        all[0].levels[1].kept.map(|kept| kept.ratio)
+    };
+    assert_eq!(kept(of(120, 0.8, 0.475, 9.5)), Some(0.95));
+    assert_eq!(kept(of(120, 0.8, 0.475, 4.75)), Some(0.475));
+    assert_eq!(kept(of(120, 0.8, 0.475, 2.0)), Some(0.475));
 }
 
 fn sentence(levels: Vec<Level>) -> Option<String> {
@@ -414,4 +432,28 @@ fn the_phase_to_which_being_fuller_costs_most_says_how_full() {
         by_what_limits(&[read, deliver], alike)[0].what(),
         "hot-files read"
     );
+}
+
+/// Between what speed allows and a size at which writes fail there are 3 points: the size below is advised.
+#[test]
+fn a_margin_is_left_to_where_writes_fail() {
+    let fine = |size, full| level(size, full, 0, Some((1.0, Says::Same)));
+    let fails = |full| level(90, full, 7, None);
+    let said = |levels: Vec<Level>| recommendation(&by_target(None, levels)).expect("advice");
+    let near = said(vec![
+        fine(160, 0.60),
+        fine(120, 0.81),
+        fine(100, 0.91),
+        fails(0.94),
+    ]);
+    let expected = "keep ext4 at 81 % full (85 % in df) or less (being 91 % full costs little too, but at 94 % writes \
+                    fail)";
+    assert!(near.contains(expected), "{near}");
+    let far = said(vec![
+        fine(160, 0.60),
+        fine(120, 0.81),
+        fine(100, 0.88),
+        fails(0.94),
+    ]);
+    assert!(!far.contains("costs little too"), "{far}");
 }

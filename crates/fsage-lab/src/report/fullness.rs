@@ -5,6 +5,7 @@ use super::by_value;
 use super::subject::{Group, Life, Over, Subject};
 use crate::days::{self, DayRow};
 use crate::fullness::{Fullness, Left, Level, Phase, are_sizes, by_what_limits};
+use fsage_bench::Better;
 use fsage_metrics::{free_space, layout_score};
 use fsage_report::charts::Series;
 use fsage_report::{Axis, Cell, DataTable, Exhibit, Format, Section, Sheet};
@@ -20,28 +21,29 @@ pub fn levels(group: &Group) -> Vec<Fullness> {
     let phases = phases.map(|compared| (compared.suite.as_str(), compared.phase.as_str()));
     let phases: Vec<(&str, &str)> = phases.collect();
     let level = |subject: &Subject, phase: Option<&Phase>| {
-        let (left, by_life) = match phase {
-            None => {
-                let ratio = |life: &Life| life.last()?.ratio(&layout_score::SCORE);
-                let left = subject.over(ratio).map(Left::of_layouts);
-                (left, subject.values(ratio).collect())
-            }
-            Some((suite, phase)) => {
-                let mut compared = compared.iter();
-                let of_phase =
-                    compared.find(|compared| (&compared.suite, &compared.phase) == (suite, phase));
-                let mut ratios = of_phase.into_iter().flat_map(|compared| &compared.ratios);
-                let ratio = ratios.find(|(name, _)| *name == subject.name);
-                let left = ratio.map(|(_, ratio)| Left {
-                    ratio: ratio.mean,
-                    interval: ratio.ends.into(),
-                    says: ratio.says,
-                    lives: ratio.lives,
-                });
-                let by_life = ratio.map(|(_, ratio)| ratio.by_life.clone());
-                (left, by_life.unwrap_or_default())
-            }
+        let of_phase = phase.and_then(|(suite, phase)| {
+            let mut compared = compared.iter();
+            compared.find(|compared| (&compared.suite, &compared.phase) == (suite, phase))
+        });
+        let mut ratios = of_phase.into_iter().flat_map(|compared| &compared.ratios);
+        let ratio = ratios
+            .find(|(name, _)| *name == subject.name)
+            .map(|(_, ratio)| ratio);
+        let (left, by_life) = if phase.is_some() {
+            let left = ratio.map(|ratio| Left {
+                ratio: ratio.mean,
+                interval: ratio.ends.into(),
+                says: ratio.says,
+                lives: ratio.lives,
+            });
+            let by_life = ratio.map(|ratio| ratio.by_life.clone());
+            (left, by_life.unwrap_or_default())
+        } else {
+            let ratio = |life: &Life| life.last()?.ratio(&layout_score::SCORE);
+            let left = subject.over(ratio).map(Left::of_layouts);
+            (left, subject.values(ratio).collect())
         };
+        let is_speed = of_phase.is_some_and(|compared| compared.better == Better::Higher);
         let full: Over = subject.over(|life| days::fullest(&life.days))?;
         Some(Level {
             target: subject.spec.clone(),
@@ -51,6 +53,7 @@ pub fn levels(group: &Group) -> Vec<Fullness> {
                 .at_end(|day| day.value(&free_space::PLACEABLE_1M))
                 .map(|extents| extents.mean),
             left,
+            aged: ratio.filter(|_| is_speed).map(|ratio| ratio.aged),
             by_life,
             kept: None,
         })

@@ -1,6 +1,7 @@
 //! What lives show of the default way, and whether two targets keep their order when a workload is remade.
 
 use super::method::{Attempt, DEFAULT_WAY, Life, Verdict, half_interval};
+use fsage_target::{Target, TargetSpec};
 use serde::Serialize;
 
 /// A rule of delete times that is nearer to the truth than the default one, as every life by itself shows: its distance
@@ -22,6 +23,10 @@ pub struct Worse {
 pub struct Against {
     /// The other target.
     pub target: String,
+    /// Bytes of a block of this one and of the other, where they differ: then a break weighs otherwise in the layout
+    /// score of each, and which is higher says nothing of their order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block_bytes: Option<[u32; 2]>,
     /// Lives in which the truth ends with a higher layout score on this one.
     pub ahead: usize,
     /// Lives in which it ends with a lower one.
@@ -79,6 +84,7 @@ pub fn set_against(verdicts: &mut [Verdict]) {
         let against = others.iter().map(|other| {
             let mut against = Against {
                 target: other.target.clone(),
+                block_bytes: unlike_blocks([&one.target, &other.target]),
                 ahead: 0,
                 behind: 0,
                 ahead_remade: 0,
@@ -99,6 +105,16 @@ pub fn set_against(verdicts: &mut [Verdict]) {
         });
         one.against = against.collect();
     }
+}
+
+/// How large the blocks of two models are, where they differ.
+fn unlike_blocks(targets: [&str; 2]) -> Option<[u32; 2]> {
+    let [one, other] = targets.map(|target| {
+        let made = Target::make(&TargetSpec::parse(target).ok()?).ok()?;
+        Some(made.layout().geometry().block_bytes)
+    });
+    let both = [one?, other?];
+    (both[0] != both[1]).then_some(both)
 }
 
 /// Layout scores at the end of a truth, and of the workload that is remade by default: the mean over seeds.
@@ -171,6 +187,7 @@ mod tests {
         set_against(&mut verdicts);
         let wanted = Against {
             target: "b".to_owned(),
+            block_bytes: None,
             ahead: 2,
             behind: 0,
             ahead_remade: 1,
@@ -180,5 +197,13 @@ mod tests {
         };
         assert_eq!(verdicts[0].against, [wanted]);
         assert_eq!(verdicts[1].against, []);
+    }
+
+    /// By mke2fs and mkfs.xfs: an ext4 below 512 MB has blocks of 1 KiB unless it is asked for others.
+    #[test]
+    fn targets_of_unlike_blocks_have_no_order() {
+        let of = |one: &str| unlike_blocks([one, "xfs:size=320M"]);
+        assert_eq!(of("ext4:size=320M"), Some([1024, 4096]));
+        assert_eq!(of("ext4:size=320M,bsize=4K"), None);
     }
 }

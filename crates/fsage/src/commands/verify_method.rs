@@ -444,6 +444,17 @@ fn what_it_is_for(verdicts: &[Verdict]) -> String {
     for verdict in verdicts {
         for against in &verdict.against {
             let (one, other) = (&verdict.target, &against.target);
+            if let Some(blocks) = against.block_bytes {
+                let [one_block, other_block] = blocks.map(|bytes| human(bytes.into()));
+                let _ = write!(
+                    said,
+                    "Blocks of {one} have {one_block} and those of {other} {other_block}: a break weighs less in the \
+                     layout score of small blocks, so that scores, and what is missed of them, do not compare, and \
+                     nothing is said of the order of the two. An ext4 below 512 MB has blocks of 1 KiB; \
+                     bsize=4K,bytes_per_inode=16K has those of a larger one. "
+                );
+                continue;
+            }
             let (first, second, truth, remade) = if against.ahead >= against.behind {
                 (one, other, against.ahead, against.ahead_remade)
             } else {

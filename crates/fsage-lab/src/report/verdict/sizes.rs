@@ -168,9 +168,9 @@ impl Pair<'_> {
         });
         let texts: Vec<String> = texts.collect();
         let lead = if !self.is_open && !texts.is_empty() {
-            "Not at every size of files: beside"
+            "Aged, not at every size of files: beside"
         } else if is_any_decided && texts.len() > 1 {
-            "By size of files, beside"
+            "Aged, by size of files, beside"
         } else {
             // A single size is all of it.
             return String::new();
