@@ -411,7 +411,10 @@ fn missed(verdict: &Verdict) -> Option<String> {
     let others = if ways == 1 {
         String::new()
     } else if worst.0.abs() - best.0.abs() <= chance(best) + chance(worst) {
-        format!(" Of {ways} ways none is better than another by more than chance.")
+        format!(
+            " The intervals of all {ways} ways overlap; they hold how lives differ from each other, too, so that one \
+             way may still be nearer life by life: `--json` has each life."
+        )
     } else {
         format!(
             " Picked afterwards among {ways} ways, the best {}, the worst {}.",
