@@ -5,6 +5,7 @@
 use super::Ext3;
 use super::geometry::{DIRECT, Geometry, default_journal_blocks};
 use super::io::flush_to_home;
+use crate::log;
 use fsage_core::io::{Buffer, Io};
 use rustc_hash::FxHashSet;
 
@@ -21,12 +22,12 @@ pub(super) struct Journal {
     blocks: u32,
     /// Metadata blocks at which a transaction commits by itself: a quarter of the journal.
     most_changed: usize,
-    /// Where they lie: first logical block, address, number.
-    runs: Vec<(u32, u32, u32)>,
+    /// Where they lie: address and number.
+    runs: Vec<(u64, u64)>,
     /// Its indirect blocks.
     indirect: Vec<u32>,
-    /// Logical block where the next transaction is written; the first one is the journal's superblock.
-    next: u32,
+    /// Blocks behind the journal's superblock, which is its first one, where the next transaction is written.
+    head: u64,
     /// Addresses of the metadata blocks that the transaction changes.
     changed: FxHashSet<u32>,
     /// Group whose block bitmap was noted last.
@@ -52,7 +53,7 @@ impl Journal {
             most_changed: (blocks / 4).max(1),
             runs: Vec::new(),
             indirect: Vec::new(),
-            next: 1,
+            head: 0,
             changed: FxHashSet::default(),
             last_group: None,
             buffers: Vec::new(),
@@ -80,16 +81,18 @@ impl Journal {
             let Some(address) = taken.next() else {
                 break;
             };
+            let address = u64::from(address);
             match self.runs.last_mut() {
-                Some((_, first, n)) if *first + *n == address => *n += 1,
-                _ => self.runs.push((lbn, address, 1)),
+                Some((first, n)) if *first + *n == address => *n += 1,
+                _ => self.runs.push((address, 1)),
             }
         }
     }
 
     /// Blocks of its file and its indirect blocks.
     pub fn all_blocks(&self) -> impl Iterator<Item = u32> {
-        let data = self.runs.iter().flat_map(|&(_, at, n)| at..at + n);
+        let data = self.runs.iter().flat_map(|&(at, n)| at..at + n);
+        let data = data.map(|block| block as u32);
         data.chain(self.indirect.iter().copied())
     }
 
@@ -125,25 +128,9 @@ impl Journal {
     }
 
     /// The transfers that write so many blocks to the log, from where it is on; none if it is on another device.
-    fn log(&mut self, mut blocks: u32, block_bytes: u64, io: &mut Vec<Io>) {
-        // A transaction is far smaller than the journal.
-        blocks = blocks.min(self.blocks.saturating_sub(1));
-        while blocks > 0 {
-            let i = self.runs.partition_point(|&(first, ..)| first <= self.next);
-            let (first, address, n) = self.runs[i - 1];
-            let here = blocks.min(first + n - self.next);
-            io.push(Io::Raw {
-                write: true,
-                start_bytes: u64::from(address + self.next - first) * block_bytes,
-                bytes: u64::from(here) * block_bytes,
-                wait: true,
-            });
-            blocks -= here;
-            self.next += here;
-            if self.next == self.blocks {
-                self.next = 1;
-            }
-        }
+    fn log(&mut self, blocks: u32, block_bytes: u64, io: &mut Vec<Io>) {
+        let head = &mut self.head;
+        io.extend(log::writes(&self.runs, 1, head, blocks.into(), block_bytes));
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::{Ext4, Inode};
 use crate::clock::PIECES;
-use crate::log::runs_in;
+use crate::log;
 use crate::searched::Searched;
 use fsage_core::io::Emitted;
 use fsage_core::io::{BlockMap, Buffer, BufferId, Flush, Hosted, Io};
@@ -236,13 +236,8 @@ impl Ext4 {
                 self.emitted.emit(Io::Flush);
             }
             // The first block is that of the journal's superblock.
-            for (block, blocks) in runs_in(&pieces, 1, &mut self.log.head, blocks.into()) {
-                self.emitted.emit(Io::Raw {
-                    write: true,
-                    start_bytes: block * bsize,
-                    bytes: blocks * bsize,
-                    wait: true,
-                });
+            for io in log::writes(&pieces, 1, &mut self.log.head, blocks.into(), bsize) {
+                self.emitted.emit(io);
             }
         }
     }

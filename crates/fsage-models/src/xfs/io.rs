@@ -10,7 +10,7 @@ use super::inode::Inode;
 use super::leaf::Key;
 use super::params::Regime;
 use crate::clock::PIECES;
-use crate::log::runs_in;
+use crate::log;
 use crate::searched::Searched;
 use fsage_core::io::Emitted;
 use fsage_core::io::{BlockMap, Buffer, BufferId, Flush, Hosted, Io};
@@ -206,13 +206,9 @@ impl Xfs {
         let start = g.absolute(g.fsb(g.log_ag, g.log_start)) * BLOCK / SECTOR;
         let pieces = [(start, u64::from(g.log_blocks) * BLOCK / SECTOR)];
         self.emitted.emit(Io::Flush);
-        for (sector, sectors) in runs_in(&pieces, 0, &mut self.log.head, bytes.div_ceil(SECTOR)) {
-            self.emitted.emit(Io::Raw {
-                write: true,
-                start_bytes: sector * SECTOR,
-                bytes: sectors * SECTOR,
-                wait: true,
-            });
+        let sectors = bytes.div_ceil(SECTOR);
+        for io in log::writes(&pieces, 0, &mut self.log.head, sectors, SECTOR) {
+            self.emitted.emit(io);
         }
     }
 

@@ -95,13 +95,7 @@ pub fn sentence(group: &Group) -> Option<Answer> {
         format!("{} {share}", names[place])
     });
     let others = of_the_others(best_name, &others.collect::<Vec<_>>());
-    let over = what_is_compared(
-        [
-            (subjects.get(best)?, &known[best].1),
-            (subjects.get(next)?, &known[next].1),
-        ],
-        overwrites_none,
-    );
+    let over = what_is_compared([&known[best], &known[next]], overwrites_none);
     let rivals = (0..known.len()).filter(|&place| place != best);
     let rivals = rivals.filter(|&place| !is_of_options || best == 0 || place == next);
     let fresh = fresh(&known, best, rivals, all.says == Says::Faster, is_single);
@@ -137,7 +131,7 @@ pub fn sentence(group: &Group) -> Option<Answer> {
 }
 
 /// Over which benchmarks two targets are compared.
-fn what_is_compared(two: [(&Subject, &Measured); 2], overwrites_none: bool) -> String {
+fn what_is_compared(two: [&(&Subject, Measured); 2], overwrites_none: bool) -> String {
     let lacking = lacking(two);
     if !lacking.is_empty() {
         format!(
@@ -152,7 +146,7 @@ fn what_is_compared(two: [(&Subject, &Measured); 2], overwrites_none: bool) -> S
 }
 
 /// The suites of which one of two targets has something that the other one lacks, aged or fresh.
-fn lacking(two: [(&Subject, &Measured); 2]) -> Vec<String> {
+fn lacking(two: [&(&Subject, Measured); 2]) -> Vec<String> {
     let [one, other] = two.map(|(_, of)| cases_of(of));
     let apart = one.symmetric_difference(&other).map(|case| case.0.as_str());
     let rows = two.into_iter().flat_map(|(subject, _)| &subject.lives);
