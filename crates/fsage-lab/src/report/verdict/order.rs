@@ -248,30 +248,39 @@ mod tests {
             }],
             ..Subject::default()
         };
+        let compared = compared(("hot-files", "read"), "xfs", 0.5);
+        let group = Group {
+            subjects: vec![subject],
+            ..Group::default()
+        };
+        sentence(&group, &compared)
+    }
+
+    /// Of one target, aged so many times as fast as fresh.
+    fn compared((suite, phase): (&str, &str), target: &str, mean: f64) -> Compared {
         let ratio = Ratio {
-            mean: 0.5,
-            ends: (0.5, 0.5),
-            says: Says::Slower,
+            mean,
+            ends: (mean, mean),
+            says: if mean > 1.0 {
+                Says::Faster
+            } else {
+                Says::Slower
+            },
             is_single: false,
             is_open_by_files: false,
             lives: 1,
             by_life: Vec::new(),
             aged: 50.0,
         };
-        let compared = Compared {
-            suite: "hot-files".to_owned(),
-            phase: "read".to_owned(),
+        Compared {
+            suite: suite.to_owned(),
+            phase: phase.to_owned(),
             unit: "MB/s".to_owned(),
             better: Better::Higher,
-            ratios: vec![("xfs".to_owned(), ratio)],
+            ratios: vec![(target.to_owned(), ratio)],
             is_mixed: false,
             fastest: None,
-        };
-        let group = Group {
-            subjects: vec![subject],
-            ..Group::default()
-        };
-        sentence(&group, &compared)
+        }
     }
 
     const MOVED: [f64; 2] = [0.2, 0.6];
@@ -346,29 +355,7 @@ mod tests {
                 }],
                 ..Group::default()
             };
-            let ratio = Ratio {
-                mean,
-                ends: (mean, mean),
-                says: if mean > 1.0 {
-                    Says::Faster
-                } else {
-                    Says::Slower
-                },
-                is_single: false,
-                is_open_by_files: false,
-                lives: 1,
-                by_life: Vec::new(),
-                aged: 50.0,
-            };
-            let compared = Compared {
-                suite: "delivery".to_owned(),
-                phase: phase.to_owned(),
-                unit: "MB/s".to_owned(),
-                better: Better::Higher,
-                ratios: vec![("ext4".to_owned(), ratio)],
-                is_mixed: false,
-                fastest: None,
-            };
+            let compared = compared(("delivery", phase), "ext4", mean);
             why_faster(&group, &compared)
         };
         let disk = Some("st4000nm0033");

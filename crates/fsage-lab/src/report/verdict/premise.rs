@@ -106,18 +106,21 @@ pub fn preset(group: &Group) -> Option<String> {
 /// Whether files are delivered by what the header of a workload says: each is made under another name, forced to disk,
 /// and moved to its place.
 pub fn delivers(generator: &str) -> bool {
-    let made = serde_json::from_str::<serde_json::Value>(generator);
-    made.is_ok_and(|made| made["parameters"]["profile"]["staged"] == true)
+    profile(generator).is_some_and(|profile| profile["staged"] == true)
+}
+
+/// The values of the profile that made a workload, by what its header says; null of other workloads.
+fn profile(generator: &str) -> Option<serde_json::Value> {
+    let mut made: serde_json::Value = serde_json::from_str(generator).ok()?;
+    Some(made["parameters"]["profile"].take())
 }
 
 /// Whether the workload leaves the data of its files as they were first written, as mail in Maildirs is: by the mix of
 /// operations of the preset that made it.
 pub fn never_overwrites(group: &Group) -> bool {
-    let made =
-        generator(group).and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok());
     let changes = ["append", "overwrite", "rewrite", "truncate", "save"];
-    made.is_some_and(|made| {
-        let mix = &made["parameters"]["profile"]["mix"];
+    generator(group).and_then(profile).is_some_and(|profile| {
+        let mix = &profile["mix"];
         changes.iter().all(|what| mix[what].as_u64() == Some(0))
     })
 }
