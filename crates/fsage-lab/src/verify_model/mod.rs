@@ -68,6 +68,9 @@ pub struct Verdict {
     pub memory_ran_short: bool,
     /// How they differ, if they do.
     pub difference: Option<Difference>,
+    /// How often the kernel did as the model, where it did so in most runs, but not in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub varied: Option<Varied>,
 }
 
 /// How a model and the kernel differ.
@@ -81,7 +84,7 @@ pub struct Difference {
     pub count: u64,
     /// Operations that are left where the workload was reduced.
     pub reduced_to: Option<u64>,
-    /// How often the kernel did as the model, where it did not do the same each time.
+    /// How often the kernel did as the model, where it did not do the same each time, and not so in most runs.
     pub varied: Option<Varied>,
 }
 
@@ -92,6 +95,14 @@ pub struct Varied {
     pub runs: u32,
     /// Those that were equal to the model.
     pub equal: u32,
+}
+
+impl Varied {
+    /// Whether the kernel did as the model in most runs, so that the others are its own chance.
+    #[must_use]
+    pub fn is_mostly_equal(self) -> bool {
+        self.equal * 2 > self.runs
+    }
 }
 
 /// An operation of a workload.
@@ -152,14 +163,8 @@ pub fn verify_model(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Verd
     let Some((same, differing)) = differing else {
         return Ok(verdict);
     };
-    let (number, found) = match verifier.first(&events, same, differing)? {
-        Ok(found) => found,
-        Err(varied) => {
-            if let Some(difference) = &mut verdict.difference {
-                difference.varied = Some(varied);
-            }
-            return Ok(verdict);
-        }
+    let Some((number, found)) = verifier.first(&events, same, differing)? else {
+        return verifier.repeated(&events, verdict);
     };
     let event = &events[number - 1];
     let mut difference = Difference {
@@ -242,14 +247,38 @@ impl Verifier<'_> {
         Ok((verdict, None))
     }
 
-    /// The fewest events from the start after which both differ; or how often they did, if the kernel does not differ
-    /// from the model each time in the same way.
+    /// The whole workload again and again, of a kernel that does not differ from the model each time in the same way:
+    /// what was seen in a run where both were equal, if most are, else what was seen first.
+    fn repeated(&self, events: &[Event], first: Verdict) -> crate::Result<Verdict> {
+        let again = || {
+            let (verdict, differing) = self.all(events)?;
+            Ok(differing.is_none().then_some(verdict))
+        };
+        let (varied, equal) = count_equal(again)?;
+        if let Some(equal) = equal.filter(|_| varied.is_mostly_equal()) {
+            return Ok(Verdict {
+                varied: Some(varied),
+                ..equal
+            });
+        }
+        let difference = first.difference.map(|difference| Difference {
+            varied: Some(varied),
+            ..difference
+        });
+        Ok(Verdict {
+            difference,
+            ..first
+        })
+    }
+
+    /// The fewest events from the start after which both differ; none if the kernel does not differ from the model each
+    /// time in the same way.
     fn first(
         &self,
         events: &[Event],
         same: usize,
         differing: usize,
-    ) -> crate::Result<Result<(usize, Found), Varied>> {
+    ) -> crate::Result<Option<(usize, Found)>> {
         let bar = self
             .ui
             .bar_count(None, "looking for the first operation that differs");
@@ -258,13 +287,9 @@ impl Verifier<'_> {
             runs.push(self.differs(&events[..differing], self.request.lenient)?);
             bar.inc(1);
         }
-        let equal = runs.iter().filter(|found| found.is_none()).count() as u32;
         let is_steady = runs.windows(2).all(|pair| pair[0] == pair[1]);
         let Some(found) = runs.pop().flatten().filter(|_| is_steady) else {
-            return Ok(Err(Varied {
-                runs: REPEATS + 1,
-                equal,
-            }));
+            return Ok(None);
         };
         let mut last = Some(found);
         let differs = |number: usize| {
@@ -276,7 +301,7 @@ impl Verifier<'_> {
             Ok(is_found)
         };
         let first = first_differing(same, differing, differs)?;
-        last.map(|found| Ok((first, found)))
+        last.map(|found| Some((first, found)))
             .context("a difference was found")
     }
 
@@ -308,6 +333,21 @@ impl Verifier<'_> {
         })
         .map(drop)
     }
+}
+
+/// Runs again and again behind a run that was not equal; how many were, and the last of these.
+fn count_equal<T>(
+    mut run: impl FnMut() -> crate::Result<Option<T>>,
+) -> crate::Result<(Varied, Option<T>)> {
+    let (mut equal, mut last) = (0, None);
+    for _ in 0..REPEATS {
+        if let Some(seen) = run()? {
+            equal += 1;
+            last = Some(seen);
+        }
+    }
+    let runs = REPEATS + 1;
+    Ok((Varied { runs, equal }, last))
 }
 
 /// A workload day by day, each with the mark that ends it; the last one may have none.
@@ -347,4 +387,29 @@ fn write(path: &Path, header: &WorkloadHeader, events: &[Event], force: bool) ->
     finished
         .map(drop)
         .with_context(|| format!("{}: cannot be written", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of a kernel that differs first, and then is equal in these runs.
+    fn counted(equal: [bool; 5]) -> (u32, bool, Option<usize>) {
+        let mut runs = equal.into_iter().enumerate();
+        let run = || Ok(runs.next().and_then(|(run, equal)| equal.then_some(run)));
+        let (varied, last) = count_equal(run).expect("no error");
+        assert_eq!(varied.runs, 6);
+        (varied.equal, varied.is_mostly_equal(), last)
+    }
+
+    #[test]
+    fn a_kernel_does_as_the_model_if_it_does_so_in_most_runs() {
+        assert_eq!(counted([true; 5]), (5, true, Some(4)));
+        assert_eq!(counted([true, false, true, true, true]), (4, true, Some(4)));
+        assert_eq!(
+            counted([true, false, true, true, false]),
+            (3, false, Some(3))
+        );
+        assert_eq!(counted([false; 5]), (0, false, None));
+    }
 }

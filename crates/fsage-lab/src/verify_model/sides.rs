@@ -172,6 +172,7 @@ impl Sides {
             free_runs: 0,
             memory_ran_short: false,
             difference: None,
+            varied: None,
         }
     }
 

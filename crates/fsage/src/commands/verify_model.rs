@@ -121,6 +121,13 @@ fn print(out: &mut impl Write, verdict: &Verdict) -> io::Result<()> {
             "Equal   {} inodes ({} directories), {} extents, {} runs of free space: all are the same",
             verdict.inodes, verdict.directories, verdict.extents, verdict.free_runs
         )?;
+        if let Some(varied) = verdict.varied {
+            writeln!(
+                out,
+                "  In {} of {} runs: otherwise this kernel did not do the same each time, as on a busy machine",
+                varied.equal, varied.runs
+            )?;
+        }
         return Ok(());
     };
     if let Some(first) = &difference.first {
