@@ -10,7 +10,7 @@ mod matching;
 mod method;
 
 pub use ablation::{Loss, without};
-pub use judged::{Against, Worse, set_against};
+pub use judged::{Against, set_against};
 pub use matching::{Matches, Operations};
 pub use method::{
     Attempt, BySeed, DEFAULT_WAY, LEAST_DECAY, Life, Lost, MOST_LIVES, Request, UNEXPLAINED,

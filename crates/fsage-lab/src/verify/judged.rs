@@ -1,22 +1,8 @@
-//! What lives show of the default way, and whether two targets keep their order when a workload is remade.
+//! Each way beside the default one, life by life, and whether two targets keep their order when a workload is remade.
 
 use super::method::{Attempt, DEFAULT_WAY, Life, Verdict, half_interval};
 use fsage_target::{Target, TargetSpec};
 use serde::Serialize;
-
-/// A rule of delete times that is nearer to the truth than the default one, as every life by itself shows: its distance
-/// at the end is subtracted from that of the default rule in the same life.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Worse {
-    /// The rule that is nearer.
-    pub delete_times: &'static str,
-    /// How short-lived files are drawn, with both.
-    pub short_lived: &'static str,
-    /// By how much the default rule ends further from the truth: the mean over lives.
-    pub by: f64,
-    /// Half of Student's 95 % interval of that mean; it is less than the mean.
-    pub half_interval: f64,
-}
 
 /// The layout scores of a target beside those of another one, in every life.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -46,34 +32,25 @@ fn attempt_of<'a>(life: &'a Life, way: (&str, &str)) -> Option<&'a Attempt> {
     life.attempts.iter().find(is_it)
 }
 
-/// Rules that are shown nearer to the truth than the default one, the farthest ahead first; none of fewer than three
-/// lives.
-pub(super) fn worse_than(lives: &[Life]) -> Vec<Worse> {
-    let Some(first) = lives.first() else {
-        return Vec::new();
-    };
-    let others = first.attempts.iter();
-    let others = others.filter(|a| a.delete_times != DEFAULT_WAY.0);
-    let shown = others.filter_map(|other| {
-        let way = (other.delete_times, other.short_lived);
+/// By how much each way ends nearer to the truth than the default one, in each life by itself: the mean over the lives,
+/// negative where it ends farther, with half of Student's 95 % interval. Nothing of fewer than three lives, and of the
+/// default way itself.
+pub(super) fn set_beside_default(attempts: &mut [Attempt], lives: &[Life]) {
+    for attempt in attempts {
+        let way = (attempt.delete_times, attempt.short_lived);
         let of_life = |life: &Life| {
-            let by_default = attempt_of(life, (DEFAULT_WAY.0, way.1))?;
-            let by_other = attempt_of(life, way)?;
-            Some(by_default.end_difference.abs() - by_other.end_difference.abs())
+            let by_default = attempt_of(life, DEFAULT_WAY)?;
+            Some(by_default.end_difference.abs() - attempt_of(life, way)?.end_difference.abs())
         };
-        let nearer: Vec<f64> = lives.iter().map(of_life).collect::<Option<_>>()?;
-        let by = nearer.iter().sum::<f64>() / nearer.len() as f64;
-        let half_interval = half_interval(&nearer)?;
-        (by > half_interval).then_some(Worse {
-            delete_times: way.0,
-            short_lived: way.1,
-            by,
-            half_interval,
-        })
-    });
-    let mut shown: Vec<Worse> = shown.collect();
-    shown.sort_by(|a, b| b.by.total_cmp(&a.by));
-    shown
+        let nearer: Option<Vec<f64>> = lives.iter().map(of_life).collect();
+        let Some(nearer) = nearer.filter(|_| way != DEFAULT_WAY) else {
+            continue;
+        };
+        if let Some(half) = half_interval(&nearer) {
+            attempt.nearer_by = Some(nearer.iter().sum::<f64>() / nearer.len() as f64);
+            attempt.nearer_half_interval = Some(half);
+        }
+    }
 }
 
 /// Sets each target against those after it: which one ends with the higher layout score in a life, by the truth and by
@@ -145,22 +122,23 @@ mod tests {
     }
 
     /// By hand: the default rule is further by 0.01, 0.02 and 0.03, which is 0.02 with the half interval 0.0248 (as in
-    /// the test of intervals over lives), too wide; by 0.019, 0.020 and 0.021 it is a tenth of that, and shown. The
-    /// rules lie on both sides of the truth, so that it is distances that count.
+    /// the test of intervals over lives). The rules lie on both sides of the truth, so that it is distances that count.
     #[test]
-    fn a_rule_is_nearer_where_the_interval_over_lives_says_so() {
-        let wide = lives([(0.9, 0.1, -0.11), (0.9, 0.3, 0.32), (0.9, -0.2, 0.23)]);
-        assert_eq!(worse_than(&wide), []);
-        let narrow = lives([(0.9, 0.1, -0.119), (0.9, 0.3, 0.320), (0.9, -0.2, 0.221)]);
-        let [shown] = &worse_than(&narrow)[..] else {
-            panic!("one rule");
+    fn ways_are_set_beside_the_default_one_life_by_life() {
+        let beside = |lives: &[Life]| {
+            let mut attempts = lives[0].attempts.clone();
+            set_beside_default(&mut attempts, lives);
+            attempts
         };
-        assert_eq!((shown.delete_times, shown.short_lived), ("smith97", "none"));
-        assert!((shown.by - 0.02).abs() < 1e-12);
-        assert!((shown.half_interval - 0.002_484_14).abs() < 1e-7);
-        assert_eq!(worse_than(&narrow[..2]), []);
-        let turned = lives([(0.9, 0.119, 0.1), (0.9, 0.320, 0.3), (0.9, 0.221, 0.2)]);
-        assert_eq!(worse_than(&turned), []);
+        let all = lives([(0.9, 0.1, -0.11), (0.9, 0.3, 0.32), (0.9, -0.2, 0.23)]);
+        let [other, by_default] = &beside(&all)[..] else {
+            panic!("two ways");
+        };
+        assert_eq!(other.delete_times, "smith97");
+        assert!((other.nearer_by.unwrap() - 0.02).abs() < 1e-12);
+        assert!((other.nearer_half_interval.unwrap() - 0.024_841_4).abs() < 1e-6);
+        assert_eq!(by_default.nearer_by, None);
+        assert_eq!(beside(&all[..2])[0].nearer_by, None);
     }
 
     fn verdict(target: &str, lives: Vec<Life>) -> Verdict {
@@ -171,7 +149,6 @@ mod tests {
             seeds: 1,
             attempts: Vec::new(),
             losses: Vec::new(),
-            worse_than: Vec::new(),
             against: Vec::new(),
             doubts: Vec::new(),
             lives,

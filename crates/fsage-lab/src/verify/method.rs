@@ -1,6 +1,6 @@
 //! The whole of `verify-method`: every way to make a workload from the snapshots of a known one, compared with it.
 
-use super::judged::{Against, Worse, worse_than};
+use super::judged::{Against, set_beside_default};
 use super::lives::{attempts_over, losses_over};
 use super::{
     Distance, Loss, Matches, Operations, Truth, compare, observe, remake, week_of_profiles, without,
@@ -77,6 +77,13 @@ pub struct Attempt {
     pub missed: Option<f64>,
     /// Half of Student's 95 % interval of that; `None` of fewer than three.
     pub missed_half_interval: Option<f64>,
+    /// By how much it ends nearer to the truth than the default way, in each life by itself: the mean over lives,
+    /// negative where it ends farther; `None` of the default way, and of fewer than three lives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nearer_by: Option<f64>,
+    /// Half of Student's 95 % interval of that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nearer_half_interval: Option<f64>,
     /// Each seed by itself; of several lives it stands with each of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub by_seed: Vec<BySeed>,
@@ -97,6 +104,23 @@ pub struct Attempt {
     /// Layout scores by day, of the first seed; of several lives they stand with each of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scores: Vec<f64>,
+}
+
+impl Attempt {
+    /// The command that makes a workload this way, with names for the files.
+    #[must_use]
+    pub fn remade_by(&self) -> String {
+        let files = match self.short_lived {
+            "none" => "",
+            "profiles" => " --profiles POOL --short-lived smith97",
+            "days" => " --profiles POOL --short-lived smith96",
+            _ => " --profiles POOL --short-lived matched",
+        };
+        format!(
+            "fsage generate snapshots NIGHTS --delete-times {}{files}",
+            self.delete_times
+        )
+    }
 }
 
 /// What one seed of what is guessed came to.
@@ -174,8 +198,6 @@ pub struct Verdict {
     pub attempts: Vec<Attempt>,
     /// What is lost by one thing alone: of several lives, means over them.
     pub losses: Vec<Lost>,
-    /// Rules of delete times that are shown nearer to the truth than the default one, by lives.
-    pub worse_than: Vec<Worse>,
     /// Which of two targets has the higher layout score, in the truth and remade; see [`set_against`].
     ///
     /// [`set_against`]: super::set_against
@@ -252,15 +274,16 @@ pub fn verify_method(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Ver
     let Target::Model(fs) = Target::make(&spec)? else {
         bail!("`{spec}` is not simulated");
     };
+    let mut attempts = attempts_over(&lives);
+    set_beside_default(&mut attempts, &lives);
     Ok(Verdict {
         doubts: doubts(&spec, &lives),
         target: spec.to_string(),
         size_bytes: fs.geometry().size_bytes,
         has_drawn_clock: is_drawn(&spec),
         seeds: request.seeds,
-        attempts: attempts_over(&lives),
+        attempts,
         losses: losses_over(&lives),
-        worse_than: worse_than(&lives),
         against: Vec::new(),
         lives,
     })
@@ -523,6 +546,8 @@ fn attempt(
         end_half_interval,
         missed: share(end_difference),
         missed_half_interval: end_half_interval.and_then(share),
+        nearer_by: None,
+        nearer_half_interval: None,
         by_seed: by_seed.collect(),
         end_distance: mean(&|t| t.1.at_end.abs()),
         largest_difference: largest.0,

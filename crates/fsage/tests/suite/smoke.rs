@@ -283,6 +283,23 @@ fn a_method_is_verified_on_several_lives_of_a_preset() {
     let squares: f64 = ends.iter().map(|end| (end - mean).powi(2)).sum();
     let half = 4.302_653 * (squares / 2.0).sqrt() / 3_f64.sqrt();
     assert!((end(&lives[0], "end_half_interval") - half).abs() < 1e-7);
+    // Each way beside the default one, in the same life: the distance of that less its own.
+    let nearer = |life: usize, way: usize| {
+        let distance = |of: &serde_json::Value| of["end_difference"].as_f64().expect("one").abs();
+        let attempts = &lives[0]["lives"][life]["attempts"];
+        let is_default =
+            |of: &&serde_json::Value| of["delete_times"] == "reuse" && of["short_lived"] == "none";
+        let by_default = attempts.as_array().expect("ways").iter().find(is_default);
+        distance(by_default.expect("the default")) - distance(&attempts[way])
+    };
+    let by = lives[0]["attempts"][0]["nearer_by"].as_f64().expect("one");
+    let of_lives = [0, 1, 2].map(|life| nearer(life, 0));
+    assert!((by - of_lives.iter().sum::<f64>() / 3.0).abs() < 1e-12);
+    let of_default = &lives[0]["attempts"][2];
+    assert_eq!(
+        (&of_default["delete_times"], of_default.get("nearer_by")),
+        (&"reuse".into(), None)
+    );
     // The files are the same lives.
     let files = json(&format!(
         "verify-method 1.parquet 2.parquet 3.parquet {tail}"
