@@ -230,6 +230,28 @@ impl Generator {
         }
     }
 
+    /// Bytes of all files when there is most of them, by its curve; of a server's those that it begins with, which
+    /// appends make more of.
+    pub fn most_bytes(&self) -> u64 {
+        match self {
+            Generator::Home(home) => {
+                let most = home.utilization.iter().map(|&(_, permille)| permille).max();
+                (home.data_space_kb << 10) / 1000 * most.unwrap_or(0)
+            }
+            Generator::Profile(profile) => {
+                let shares = profile.utilization.iter().map(|&(_, share)| share);
+                (profile.capacity_bytes as f64 * shares.fold(0.0, f64::max)) as u64
+            }
+            Generator::Herrin(herrin) => {
+                herrin.blocks * herrin.block_bytes / 100 * herrin.target_percent
+            }
+            Generator::Server(server) => {
+                let files = server.files as f64 * server.preallocated;
+                (files * server.mean_bytes as f64) as u64
+            }
+        }
+    }
+
     /// Checks values and how they fit together.
     ///
     /// # Errors

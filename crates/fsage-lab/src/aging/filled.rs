@@ -22,8 +22,12 @@ const LIVES: usize = 3;
 const CLOSE: f64 = 0.01;
 /// How full a target gets that had no room for a workload in the workload's own size.
 const ROOMY_PERCENT: u8 = 85;
+/// Room for the files of the benchmarks that run by default, which make at most 32 MiB of them at a time.
+const BENCHMARKS: u64 = 36 << 20;
 /// Below this part of the data space all files of a workload have room.
 const HAS_ROOM: f64 = 0.7;
+/// Above this part the rest may not do for what blocks and directories take beside the bytes of files.
+const SHORT: f64 = 0.9;
 /// Blocks of real file systems, and of most models.
 const BLOCK_BYTES: u64 = 4096;
 /// Sizes are multiples of the largest power of two that is at most this part of them, and of this.
@@ -205,9 +209,9 @@ pub fn roomy(
 }
 
 /// The size, in whole MiB, in which a target that had no room for all of a workload has it: where files take 85 % of
-/// the data space when there is most of them, or 70 % where it is as large as that already; and where they have inodes,
-/// if it was these that it lacked. Nothing is lived for it. `None` where the size is not to be chosen, or no model says
-/// what metadata take.
+/// the data space when there is most of them, or 70 % where it is as large as that already, and leave room for those of
+/// benchmarks; and where they have inodes, if it was these that it lacked. Nothing is lived for it. `None` where the
+/// size is not to be chosen, or no model says what metadata take.
 ///
 /// # Errors
 /// The workload cannot be read; the target cannot be made.
@@ -216,8 +220,7 @@ pub(crate) fn with_room(
     spec: &TargetSpec,
     lacks_inodes: bool,
 ) -> crate::Result<Option<u64>> {
-    let is_size_of_other = SAYS_SIZE.iter().any(|&key| key != "size" && spec.has(key));
-    let Some(model) = model_of(spec).filter(|_| !is_size_of_other) else {
+    let Some(model) = model_of(spec).filter(|_| !is_size_of_other(spec)) else {
         return Ok(None);
     };
     let now = data_bytes(&model)?;
@@ -225,7 +228,7 @@ pub(crate) fn with_room(
     let bare = model.without("size");
     let mut larger = None;
     for percent in [ROOMY_PERCENT, (HAS_ROOM * 100.0) as u8] {
-        let wanted = most.bytes.saturating_mul(100) / u64::from(percent);
+        let wanted = wanted(most.bytes, percent);
         if larger.is_none() && wanted > now {
             larger = Some(with_data(&bare, wanted)?);
         }
@@ -242,6 +245,37 @@ pub(crate) fn with_room(
         }
     }
     Ok(larger.map(|bytes| bytes.next_multiple_of(1 << 20)))
+}
+
+/// Whether a target is short of room for so many bytes of files: how large its data space is, and the size, in whole
+/// MiB, in which it has room, as for [`with_room`]. Nothing is lived for it: blocks and directories take more than
+/// the bytes of files, so that a target is called short of room where these take more than 90 %. `None` where
+/// it has room, the size is not to be chosen, or no model says what metadata take.
+///
+/// # Errors
+/// The target cannot be made.
+pub(crate) fn short_of_room(bytes: u64, spec: &TargetSpec) -> crate::Result<Option<(u64, u64)>> {
+    let Some(model) = model_of(spec).filter(|spec| !is_size_of_other(spec)) else {
+        return Ok(None);
+    };
+    let has = data_bytes(&model)?;
+    if bytes as f64 <= has as f64 * SHORT {
+        return Ok(None);
+    }
+    let size = with_data(&model.without("size"), wanted(bytes, ROOMY_PERCENT))?;
+    Ok(Some((has, size.next_multiple_of(1 << 20))))
+}
+
+/// Whether another key than `size` says how large a target is.
+fn is_size_of_other(spec: &TargetSpec) -> bool {
+    SAYS_SIZE.iter().any(|&key| key != "size" && spec.has(key))
+}
+
+/// How much data space files of so many bytes want that are to take this percentage of it, and to leave room for
+/// benchmarks.
+fn wanted(bytes: u64, percent: u8) -> u64 {
+    let by_share = bytes.saturating_mul(100) / u64::from(percent);
+    by_share.max(bytes.saturating_add(BENCHMARKS))
 }
 
 /// The sizes of a target, and the target with as many inodes as files need in the smallest of them.
@@ -466,7 +500,8 @@ mod tests {
         }
     }
 
-    /// By hand: 60 MiB of files, which take 85 % of 70.6 MiB; of a data space that is larger already 70 % of 85.7.
+    /// By hand: 60 MiB of files, which take 85 % of 70.6 MiB, are more with the 36 MiB of benchmarks: 96. Of 260 MiB a
+    /// data space of more than 306 has 85 % already, and they take 70 % of 371.4.
     /// 20,000 files need 21,000 inodes; an ext4 below 512 MiB has one for 4 KiB, so 82 MiB. Whoever has room skips
     /// nothing.
     #[test]
@@ -480,8 +515,9 @@ mod tests {
             fsage_durable::write(&path, text, true).expect("a workload");
             path
         };
-        let (large, small) = (
+        let (large, larger, small) = (
             workload("large", 60, "1M"),
+            workload("larger", 260, "1M"),
             workload("small", 20_000, "100"),
         );
         let with_room = |workload: &Path, text: &str, lacks_inodes| {
@@ -493,13 +529,13 @@ mod tests {
             assert_eq!(lived[0].expect("a model").no_room, 0, "{roomy}");
             Some(data_bytes(&models[0]).expect("a model") as f64 / MIB)
         };
-        for (spec, data) in [
-            ("ext4:size=48M,bsize=4K", 70.6),
-            ("ext4:size=84M,bsize=4K", 85.7),
-            ("ffs:size=40M", 70.6),
-            ("loop:ext4,size=48M", 70.6),
+        for (workload, spec, data) in [
+            (&large, "ext4:size=48M,bsize=4K", 96.0),
+            (&large, "ffs:size=40M", 96.0),
+            (&large, "loop:ext4,size=48M", 96.0),
+            (&larger, "ext4:size=350M,bsize=4K", 371.4),
         ] {
-            let has = with_room(&large, spec, false).expect("a size");
+            let has = with_room(workload, spec, false).expect("a size");
             assert!((-0.5..2.0).contains(&(has - data)), "{spec}: {has}");
         }
         for spec in [
@@ -516,6 +552,25 @@ mod tests {
             .expect("a size");
         assert!((82.0..90.0).contains(&(bytes as f64 / MIB)), "{bytes}");
         with_room(&small, "ext4:size=64M", true).expect("a size");
+    }
+
+    /// By hand: 60 MiB are more than 90 % of what 60 have, and no more than that of 100; with the 36 MiB of benchmarks
+    /// they want 96.
+    #[test]
+    fn a_target_is_called_short_of_room_before_anything_lives() {
+        let short = |text: &str| {
+            let spec = TargetSpec::parse(text).expect("a target");
+            let (has, size) = short_of_room(60 << 20, &spec).expect("a size")?;
+            let roomy = with_size(&spec.without("size"), size);
+            let roomy = model_of(&roomy).expect("a model");
+            Some([has, data_bytes(&roomy).expect("a model")].map(|bytes| bytes as f64 / MIB))
+        };
+        let [has, roomy] = short("ext4:size=60M,bsize=4K").expect("short");
+        assert!((50.0..60.0).contains(&has), "{has}");
+        assert!((95.5..98.0).contains(&roomy), "{roomy}");
+        for spec in ["ext4:size=100M", "ffs:preset=tiny", "dir:/tmp/x"] {
+            assert_eq!(short(spec), None, "{spec}");
+        }
     }
 
     /// An ext4 of 64 MiB has an inode for 4 KiB, as `mke2fs.conf` has it for small ones: 16,384, of which 11 are

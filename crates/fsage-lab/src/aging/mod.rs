@@ -15,8 +15,8 @@ pub(crate) mod watched;
 
 pub(crate) use again::aged_by;
 pub use again::{aged, hot_files, model_of};
-pub(crate) use filled::with_room;
 pub use filled::{filled, roomy};
+pub(crate) use filled::{short_of_room, with_room};
 pub use real::days_so_far;
 pub use sizes::sized;
 pub(crate) use sizes::{bytes_of, can_be_made, in_units, of_capacity};

@@ -16,6 +16,7 @@ pub(crate) mod over;
 mod pace;
 mod plan;
 pub(crate) mod results;
+mod room;
 mod status;
 mod steps;
 pub mod tables;

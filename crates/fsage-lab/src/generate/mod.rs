@@ -98,6 +98,17 @@ impl Source {
         }
     }
 
+    /// The bytes of all files when there is most of them, where that is known before it is made.
+    ///
+    /// # Errors
+    /// There is no such preset, or it cannot be adapted so.
+    pub fn most_bytes(&self) -> Result<Option<u64>> {
+        match self {
+            Source::Profile(source) => profile::most_bytes(source).map(Some),
+            _ => Ok(None),
+        }
+    }
+
     /// The seed by which it draws at random, if it does: `None` in it is 1.
     pub fn seed(&mut self) -> Option<&mut Option<u64>> {
         match self {

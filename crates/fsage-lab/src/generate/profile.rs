@@ -115,6 +115,15 @@ pub(super) fn capacity(args: &Profile) -> crate::Result<Option<u64>> {
     Ok(header(&preset.generator, 1, args.times())?.capacity_bytes)
 }
 
+/// The bytes of all files when there is most of them, as far as the preset says.
+///
+/// # Errors
+/// As for [`check`].
+pub(super) fn most_bytes(args: &Profile) -> crate::Result<u64> {
+    let preset = adapted(find(args, &Unwatched)?, args)?;
+    Ok(preset.generator.most_bytes().saturating_mul(args.times()))
+}
+
 /// Whether its files are delivered.
 ///
 /// # Errors

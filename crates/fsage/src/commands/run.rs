@@ -182,6 +182,9 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     if let Some(note) = plan.note().filter(|_| !args.json) {
         ui.note(&wrapped(&note, "", ""));
     }
+    if let Some(short) = plan.short_of_room().filter(|_| !args.json) {
+        ui.warn(&wrapped(&short, "", ""));
+    }
     if args.dry_run {
         let standing = experiment::standing(&plan, &folder, &options)?;
         if args.json {

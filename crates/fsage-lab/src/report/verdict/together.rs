@@ -415,35 +415,11 @@ fn fresh(
     let changed = change(&best.1, of_rival).map_or_else(String::new, |ends| {
         format!(" From fresh to aged that ratio changes by a factor of {ends}.")
     });
-    // What holds for all of it may hide what does not for a part.
-    let part = |what: &str, counts: &dyn Fn(&str) -> bool| {
-        let beside = |is_aged| Some(times(&best.1, of_rival, is_aged, counts)?.0);
-        let (aged, fresh) = (beside(true)?, beside(false)?);
-        let turns = matches!(
-            (aged.says, fresh.says),
-            (Says::Faster, Says::Slower) | (Says::Slower, Says::Faster)
-        );
-        let fresh = words(fresh.mean, fresh.ends, fresh.says);
-        turns.then(|| format!("{what} (fresh {fresh})"))
-    };
     let is_turned = is_faster && of_best.says == Says::Slower;
-    let [reads, writes] = [part("reads", &is_read), part("writes", &is_write)];
-    let phases: BTreeSet<&str> = cases_of(&best.1)
-        .into_iter()
-        .map(|case| case.1.as_str())
-        .collect();
-    // A phase is not named beside its kind.
-    let is_said =
-        |phase: &str| reads.is_some() && is_read(phase) || writes.is_some() && is_write(phase);
-    let phases = phases.into_iter().filter(|phase| !is_said(phase));
-    let phases = phases.filter_map(|phase| part(phase, &|of| of == phase));
-    let phases: Vec<String> = phases.collect();
-    let parts = [reads, writes].into_iter().flatten().chain(phases);
-    let parts: Vec<String> = parts.filter(|_| !is_turned).collect();
-    let turned = if parts.is_empty() {
+    let turned = if is_turned {
         String::new()
     } else {
-        format!(" Age turns the order round in {}.", list(&parts))
+        turned_in(&best.1, (&rival.name, of_rival)).unwrap_or_default()
     };
     let why = if is_turned {
         apart_when_fresh(best.0, rival)
@@ -454,6 +430,75 @@ fn fresh(
         " {said}{}{changed}{turned}",
         why.unwrap_or_default()
     ))
+}
+
+/// What age makes of the order of two targets in a phase.
+enum Order {
+    /// It turns it round; how the first one was beside the other fresh.
+    Turned(String),
+    /// It leaves it.
+    Kept,
+    /// Nobody knows.
+    Open,
+}
+
+/// In which kinds of phases, and in which phases of them, age turns the order of two targets round, and where that is
+/// open: what holds for all of them may hide what does not for a part.
+fn turned_in(best: &Measured, (rival, of_rival): (&str, &Measured)) -> Option<String> {
+    let order = |counts: &dyn Fn(&str) -> bool| {
+        let beside = |is_aged| Some(times(best, of_rival, is_aged, counts)?.0);
+        let (aged, fresh) = (beside(true)?, beside(false)?);
+        Some(match (aged.says, fresh.says) {
+            (Says::Faster, Says::Slower) | (Says::Slower, Says::Faster) => {
+                let fresh = words(fresh.mean, fresh.ends, fresh.says);
+                Order::Turned(format!("fresh, beside {rival}, {fresh}"))
+            }
+            (Says::Inconclusive, _) | (_, Says::Inconclusive) => Order::Open,
+            _ => Order::Kept,
+        })
+    };
+    let (mut turned, mut open, mut kept) = (Vec::new(), Vec::new(), Vec::new());
+    let phases: BTreeSet<&str> = cases_of(best).into_iter().map(|of| of.1.as_str()).collect();
+    for (kind, is_of) in [("reads", is_read as fn(&str) -> bool), ("writes", is_write)] {
+        match order(&is_of) {
+            // None of its phases is named beside it.
+            Some(Order::Turned(fresh)) => {
+                turned.push(format!("{kind} ({fresh})"));
+                continue;
+            }
+            Some(Order::Open) => open.push(kind.to_owned()),
+            Some(Order::Kept) => kept.push(kind.to_owned()),
+            None => {}
+        }
+        for phase in phases.iter().filter(|phase| is_of(phase)) {
+            if let Some(Order::Turned(fresh)) = order(&|of| of == *phase) {
+                turned.push(format!("{phase} ({fresh})"));
+            }
+        }
+    }
+    for phase in phases.iter().filter(|of| !is_read(of) && !is_write(of)) {
+        if let Some(Order::Turned(fresh)) = order(&|of| of == *phase) {
+            turned.push(format!("{phase} ({fresh})"));
+        }
+    }
+    let is_open = match &open[..] {
+        [] => String::new(),
+        open => format!("; of {} it is open", list(open)),
+    };
+    match (&turned[..], &kept[..]) {
+        ([], []) => None,
+        ([], [reads, writes]) => Some(format!(
+            " Age turns the order round neither in {reads} nor in {writes}."
+        )),
+        ([], kept) => Some(format!(
+            " Age does not turn the order round in {}{is_open}.",
+            list(kept)
+        )),
+        (turned, _) => Some(format!(
+            " Age turns the order round in {}{is_open}.",
+            list(turned)
+        )),
+    }
 }
 
 /// Why the one that is the slower one fresh is so, where its layout is not the worse one: how far its files lie apart.

@@ -211,7 +211,8 @@ pub fn room(groups: &[Group]) -> Option<Finding> {
     let subjects = groups.iter().flat_map(|group| &group.subjects);
     let bytes = subjects.filter_map(|subject| subject.room_bytes).max()?;
     let text = format!(
-        "Room for all operations, by the most that files and metadata take at a time: size={}.",
+        "Room for all operations and for the files of benchmarks, by the most that files and metadata take at a time: \
+         size={}.",
         in_units(bytes)
     );
     Some(finding(text, Tone::Bad, "outcomes"))
