@@ -252,7 +252,10 @@ fn print_attempts(out: &mut impl Write, verdict: &Verdict) -> anyhow::Result<()>
             row.extend([share(a.missed), share(a.missed_half_interval)]);
         }
         row.extend(if is_paired {
-            let by = a.nearer_by.map(|by| format!("{by:+.4}"));
+            // Not as -0.0000.
+            let by = a
+                .nearer_by
+                .map(|by| format!("{:+.4}", (by * 1e4).round() / 1e4 + 0.0));
             [by.unwrap_or("-".to_owned()), half(a.nearer_half_interval)]
         } else {
             [
@@ -491,6 +494,12 @@ fn nearer(verdict: &Verdict) -> Option<String> {
         0 => String::new(),
         open => format!(", of {} the interval holds 0", ways(open)),
     };
+    if near.is_empty() && far == 0 {
+        return Some(format!(
+            "Life by life, none of {all} other ways is shown nearer to the truth than the default ({rule}, {files}), or \
+             farther from it: the interval of each holds 0."
+        ));
+    }
     let mut said = format!(
         "Life by life, beside the default ({rule}, {files}): of {all} other ways {} end nearer to the truth, {} \
          farther{open}.",
@@ -506,10 +515,8 @@ fn nearer(verdict: &Verdict) -> Option<String> {
             way.delete_times, way.short_lived
         );
     }
-    if near.len() + far > 0 {
-        said += " Of 20 ways that are as near as the default, one seems not to be by chance; lives with other seeds \
-                 (`--seed`) tell.";
-    }
+    said += " Of 20 ways that are as near as the default, one seems not to be by chance; lives with other seeds \
+             (`--seed`) tell.";
     Some(said)
 }
 

@@ -654,7 +654,7 @@ fn ranked(group: &Group, compared: &Compared) -> String {
         mean: times,
         ends: (low, high),
         says,
-        ..
+        lives,
     } = aged;
     let claim = match says {
         Says::Faster => {
@@ -663,7 +663,9 @@ fn ranked(group: &Group, compared: &Compared) -> String {
         }
         Says::Slower | Says::Same => format!("{name} and {next} are as fast"),
         Says::Inconclusive => {
-            let of = if are_too_few(*low, *high) {
+            let of = if *lives == 2 {
+                " in two lives".to_owned()
+            } else if are_too_few(*low, *high) {
                 " in so few runs".to_owned()
             } else {
                 format!(" ({low:.2} to {high:.2})")
