@@ -660,6 +660,11 @@ pub trait EventSource: Send {
     fn progress(&self) -> Option<(u64, u64)> {
         None
     }
+
+    /// How many events are left, for a progress bar where no bytes are read; `None` if unknown.
+    fn events_left(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// A workload in memory.
@@ -686,5 +691,9 @@ impl EventSource for EventsInMemory {
 
     fn next_event(&mut self) -> Result<Option<Event>, SinkError> {
         Ok(self.events.next())
+    }
+
+    fn events_left(&self) -> Option<u64> {
+        Some(self.events.len() as u64)
     }
 }

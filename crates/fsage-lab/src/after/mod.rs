@@ -374,7 +374,10 @@ pub fn after(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Treated> {
         let spec = TargetSpec::parse(&facts.spec)?;
         let suited = suited(&spec, &options.after)?;
         if suited.is_empty() {
-            ui.warn(&format!("{spec}: --after: {}", what_suits(&spec)));
+            ui.warn(&format!(
+                "{spec}: not treated, since no --after suits it: {}",
+                what_suits(&spec)
+            ));
             continue;
         }
         let days_more = if options.after_again { facts.days } else { 0 };
@@ -464,17 +467,17 @@ const TOOLS: [(&str, &str, &str); 3] = [
     (
         "ext4",
         "e4defrag",
-        "an image is treated by a command, as in 'e4defrag {mnt}'",
+        "its own tool is called as in 'e4defrag {mnt}'",
     ),
     (
         "xfs",
         "xfs_fsr",
-        "an image is treated by a command, as in 'xfs_fsr {mnt}'",
+        "its own tool is called as in 'xfs_fsr {mnt}'",
     ),
     (
         "btrfs",
         "btrfs",
-        "an image is treated by a command, as in 'btrfs filesystem defragment -r {mnt}'",
+        "its own tool is called as in 'btrfs filesystem defragment -r {mnt}'",
     ),
 ];
 

@@ -735,7 +735,10 @@ pub(crate) fn replay_all(
     let real = agings
         .iter()
         .any(|aging| matches!(aging.target(), Target::Real(_)));
-    let bar = ui.bar_bytes(source.progress().map(|(_, of)| of), what);
+    let bar = match (source.progress(), source.events_left()) {
+        (None, Some(events)) => ui.bar_count(Some(events), &format!("{what}, operations")),
+        (progress, _) => ui.bar_bytes(progress.map(|(_, of)| of), what),
+    };
     let result = replay(source, agings, threads, |progress: Progress| {
         bar.set_position(progress.bytes.map_or(progress.events, |(at, _)| at));
         interrupt::go_on().is_ok()

@@ -2,6 +2,8 @@
 
 use super::results::TargetResults;
 use super::rules::Bound;
+use crate::clock::is_drawn;
+use fsage_target::TargetSpec;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -20,6 +22,28 @@ pub struct Outcome {
     pub passed: bool,
     /// Every rule on every target, by target.
     pub verdicts: Vec<Verdict>,
+}
+
+impl Outcome {
+    /// That single runs which failed beside a baseline draw their clock, so that another draw may pass; none where none
+    /// does, and of lives, which say how far draws lie apart.
+    #[must_use]
+    pub fn may_be_chance(&self) -> Option<String> {
+        let failed = self.verdicts.iter().filter(|of| !of.failures.is_empty());
+        let mut single = failed.filter(|of| of.cell.is_none() && of.lives.is_none());
+        let is_drawn = |text: &str| {
+            let spec = TargetSpec::parse(text);
+            spec.is_ok_and(|spec| is_drawn(&spec.without("seed")))
+        };
+        let drawn = single.find(|of| is_drawn(&of.target))?;
+        self.baseline.as_ref()?;
+        Some(format!(
+            "{}: draws when it writes back, from its seed, and any other option is another draw: what differs \
+             between two runs may be chance. Check lives: `fsage compare --seeds 5 --no-bench` of each side makes an \
+             experiment to check.",
+            drawn.target
+        ))
+    }
 }
 
 /// A rule on a target.

@@ -115,6 +115,9 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         None => write_as(args.format, &outcome, ui.quiet, &mut out)?,
     }
     out.flush()?;
+    if let Some(chance) = outcome.may_be_chance() {
+        ui.note(&chance);
+    }
     if outcome.passed {
         Ok(())
     } else {

@@ -647,3 +647,40 @@ fn rules_that_come_with_fsage_go_by_the_mean_of_several_lives() {
     let (text, pieces) = said("one");
     assert!(pieces.len() == 1 && !pieces[0].contains("mean"), "{text}");
 }
+
+/// A run that fails beside another draw of the same clock may do so by chance, and it is said how to know.
+#[test]
+fn another_draw_of_a_clock_is_no_proof() {
+    let (_folder, at) = folder();
+    workload(&at);
+    let drawn = |seed| format!("ext4:size=600M,regime=default,seed={seed}");
+    age(&at, &[&drawn(1)], "old");
+    age(&at, &[&drawn(2)], "new");
+    let (old, new) = (scores(&at, "old"), scores(&at, "new"));
+    // Either is worse than the other on some day.
+    let is_worse = old.iter().zip(&new).any(|(old, new)| new < old);
+    let (run, baseline) = if is_worse {
+        ("new", "old")
+    } else {
+        ("old", "new")
+    };
+    rules(
+        &at,
+        "match = 'position'\n[[rule]]\nmetric = 'layout_score'\nday = 'every'\nmax_drop = 0.0\n",
+    );
+    let failed = command(
+        &at,
+        &format!("check {run} --baseline {baseline} --rules rules.toml"),
+    );
+    assert_eq!(failed.status.code(), Some(1));
+    let message = String::from_utf8_lossy(&failed.stderr);
+    assert!(message.contains("may be chance"), "{message}");
+    assert!(message.contains("fsage compare --seeds 5"), "{message}");
+    // Of a model that draws nothing a difference is one.
+    age(&at, &["ffs:policy=realloc"], "whole");
+    age(&at, &["ffs:policy=orig"], "worse");
+    let sure = command(&at, "check worse --baseline whole --rules rules.toml");
+    assert_eq!(sure.status.code(), Some(1));
+    let message = String::from_utf8_lossy(&sure.stderr);
+    assert!(!message.contains("chance"), "{message}");
+}
