@@ -73,9 +73,17 @@ pub(super) fn blocks_are_unlike<'a>(
     most > least * UNLIKE_BLOCKS
 }
 
-/// How a metric differs between two sides, in words: of lives that both lived the mean of the differences, of other
-/// lives on each side the difference of the means, with its 95 % interval. None of fewer than three lives.
-pub(super) fn in_words(from: &[(Life, f64)], to: &[(Life, f64)]) -> Option<String> {
+/// How a metric differs between two sides, in words.
+pub(super) struct Differs {
+    /// Of lives that both lived the mean of the differences, of other lives on each side the difference of the means,
+    /// with its 95 % interval.
+    pub words: String,
+    /// Whether it rises from one to the other; none where the interval holds 0.
+    pub rises: Option<bool>,
+}
+
+/// How a metric differs between two sides. None of fewer than three lives.
+pub(super) fn differs(from: &[(Life, f64)], to: &[(Life, f64)]) -> Option<Differs> {
     let (how, mean, (low, high)) = if life::are_others(from, to) {
         let side = |of: &[(Life, f64)]| {
             let lives = life::by_life(of.iter().cloned());
@@ -91,8 +99,12 @@ pub(super) fn in_words(from: &[(Life, f64)], to: &[(Life, f64)]) -> Option<Strin
         ("life by life", mean, ends)
     };
     let half = (high - low) / 2.0;
+    let rises = (low > 0.0 || high < 0.0).then_some(low > 0.0);
     let [mean, low, high] = [mean, low, high].map(|value| signed(value, half));
-    Some(format!("{how} {mean}, 95 % interval {low} to {high}"))
+    Some(Differs {
+        words: format!("{how} {mean}, 95 % interval {low} to {high}"),
+        rises,
+    })
 }
 
 /// The mean of the differences of lives that both lived, its interval, and how many lives that are.

@@ -188,7 +188,7 @@ impl Sweep {
             return None;
         };
         let (a, b) = (low.over.mean, high.over.mean);
-        let differ = beside::in_words(&low.lives, &high.lives);
+        let differ = beside::differs(&low.lives, &high.lives);
         // With an interval beside it a third digit says something.
         let digits = if differ.is_some() { 3 } else { 2 };
         let outside = |at: &&At| (a.min(b) - at.over.mean).max(at.over.mean - a.max(b));
@@ -211,7 +211,20 @@ impl Sweep {
         let undone = undone.map_or_else(String::new, |at| {
             format!("; operations were skipped at {at}")
         });
-        let differ = differ.map_or_else(String::new, |differ| format!(" ({differ})"));
+        let rises = differ.as_ref().and_then(|differ| differ.rises);
+        let ages = rises.filter(|_| what == Metric::LayoutScore.name());
+        let ages = ages.map_or_else(String::new, |rises| {
+            let more = if rises { "less" } else { "more" };
+            let mut steps = curve.points.windows(2);
+            let is_steady = steps.all(|of| (of[1].over.mean > of[0].over.mean) == rises);
+            let steady = if is_steady && !between.is_empty() {
+                ", from each value to the next"
+            } else {
+                ""
+            };
+            format!(": it ages {more}{steady}")
+        });
+        let differ = differ.map_or_else(String::new, |differ| format!(" ({})", differ.words));
         let Curve { name, .. } = curve;
         let parameter = &self.parameter;
         let [a, b] = [a, b].map(|value| format!("{value:.digits$}"));
@@ -222,7 +235,7 @@ impl Sweep {
             )
         } else {
             format!(
-                "{name}: {what} from {a} at {parameter} {} to {b} at {}{differ}{but}{undone}.",
+                "{name}: {what} from {a} at {parameter} {} to {b} at {}{differ}{ages}{but}{undone}.",
                 low.text, high.text
             )
         })
@@ -241,8 +254,8 @@ impl Sweep {
             (moved > MOVED).then(|| (moved, of.metric.name(), low, high))
         });
         let (_, what, low, high) = ratios.max_by(|one, other| one.0.total_cmp(&other.0))?;
-        let differ = beside::in_words(&low.lives, &high.lives);
-        let differ = differ.map_or_else(String::new, |differ| format!(" ({differ})"));
+        let differ = beside::differs(&low.lives, &high.lives);
+        let differ = differ.map_or_else(String::new, |differ| format!(" ({})", differ.words));
         Some(format!(
             " Of the speeds {what} moves most, from {:.3} to {:.3}{differ}.",
             low.over.mean, high.over.mean
@@ -674,9 +687,9 @@ mod tests {
                  targets of several sizes.",
                 // Of 4 degrees of freedom: 2.776445 * sqrt(2 * 0.0001 / 3) is 0.0227.
                 "ffs: layout score from 0.920 at utilization 60 to 0.720 at 95 (of other lives -0.200, 95 % interval \
-                 -0.223 to -0.177).",
+                 -0.223 to -0.177): it ages more, from each value to the next.",
                 "lfs: layout score from 0.930 at utilization 60 to 0.730 at 95 (of other lives -0.200, 95 % interval \
-                 -0.223 to -0.177)."
+                 -0.223 to -0.177): it ages more, from each value to the next."
             ]
         );
         assert_eq!(sweeps[0].lives(), (3, 3));
@@ -705,7 +718,7 @@ mod tests {
         let high = of(|seed| 0.8 + f64::from(seed) * 0.04 - 0.09, 64);
         let mut cells: Vec<_> = low.chain(high).collect();
         let layout = "ext4: layout score from 0.900 at blocks 16 to 0.790 at 64 (life by life -0.110, 95 % interval \
-                      -0.135 to -0.085).";
+                      -0.135 to -0.085): it ages more.";
         assert_eq!(swept(&cells)[0].sentences(), [layout]);
         // Reads lose a tenth in all lives, overwrites a hundredth: the one that moves most is named.
         for (at, (_, verdict)) in cells.iter_mut().enumerate() {

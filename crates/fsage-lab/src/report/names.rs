@@ -97,7 +97,9 @@ pub(crate) fn in_tables(specs: &[&str]) -> (Vec<String>, Vec<String>) {
     };
     let names = specs.iter().map(name).collect();
     // `ext4 size=1G` says all of `ext4:size=1G`.
-    let says_all = |spec: &str, name: &str| name == spec.replacen(':', " ", 1).replace(',', " ");
+    let says_all = |spec: &str, name: &str| {
+        name == spec || name == spec.replacen(':', " ", 1).replace(',', " ")
+    };
     let known = distinct.iter().zip(&short);
     let known = known.filter(|(spec, name)| !says_all(spec, name));
     let legend = known.map(|(spec, name)| format!("{name} is {spec}."));

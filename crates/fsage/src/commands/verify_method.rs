@@ -125,20 +125,22 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         summary::print_json(&mut out, &verdicts)?;
     } else {
         for verdict in &verdicts {
-            print(&mut out, verdict)?;
+            print(&mut out, verdict, args.profiles.is_empty())?;
         }
         writeln!(out, "\n{}", wrapped(&what_it_is_for(&verdicts), "", ""))?;
     }
     Ok(out.flush()?)
 }
 
-fn print(out: &mut impl Write, verdict: &Verdict) -> anyhow::Result<()> {
+/// Prints all of a verdict; its profiles may be those of the truth.
+fn print(out: &mut impl Write, verdict: &Verdict, of_truth: bool) -> anyhow::Result<()> {
     print_truths(out, verdict)?;
     print_attempts(out, verdict)?;
     let said = [
         missed(verdict),
+        main_cause(verdict),
         cancelled(verdict),
-        nearer(verdict),
+        nearer(verdict, of_truth),
         Some(what_is_shown(verdict)),
     ];
     for said in said.iter().flatten() {
@@ -169,12 +171,9 @@ fn print(out: &mut impl Write, verdict: &Verdict) -> anyhow::Result<()> {
 
 /// The target, and what lived on it.
 fn print_truths(out: &mut impl Write, verdict: &Verdict) -> anyhow::Result<()> {
-    let used = verdict.lives.iter().filter_map(|life| life.most_used);
-    let full = used
-        .max_by(f64::total_cmp)
-        .map_or_else(String::new, |used| {
-            format!(", {:.0} % full at most", used * 100.0)
-        });
+    let full = full_at_most(verdict).map_or_else(String::new, |used| {
+        format!(", {:.0} % full at most", used * 100.0)
+    });
     let on = format!("{} ({}{full})", verdict.target, human(verdict.size_bytes));
     let hidden =
         |life: &Life| 100.0 * life.hidden_operations as f64 / life.operations.max(1) as f64;
@@ -440,6 +439,53 @@ fn missed(verdict: &Verdict) -> Option<String> {
     Some(format!("{loses}.{by_default}{others}{flat}"))
 }
 
+/// What most of what the default way misses comes of, and what shows more of it.
+fn main_cause(verdict: &Verdict) -> Option<String> {
+    let [causes @ .., _, unexplained, remade] = &verdict.losses[..] else {
+        return None;
+    };
+    let is_sure = |lost: &Lost| lost.end_difference.abs() > lost.end_half_interval.unwrap_or(0.0);
+    // Of the sign of the whole, and at least a quarter of it.
+    let share = |lost: &Lost| lost.end_difference / remade.end_difference;
+    let counts = |lost: &&Lost| is_sure(lost) && share(lost) > 1.0 / CANCELS;
+    let most = causes
+        .iter()
+        .filter(counts)
+        .max_by(|a, b| share(a).total_cmp(&share(b)));
+    let of = |lost: &Lost| {
+        let half = lost.end_half_interval;
+        let half = half.map_or_else(String::new, |half| format!(" ± {half:.4}"));
+        format!("{:+.4}{half}", lost.end_difference)
+    };
+    if !is_sure(remade) {
+        return None;
+    }
+    let whole = of(remade);
+    match most {
+        Some(cause) if share(cause) >= share(unexplained) => {
+            let cure = match cause.loss.as_str() {
+                "delete times are guessed" => {
+                    "snapshots more often than nightly bound them more narrowly"
+                }
+                "short-lived files are unseen" => {
+                    "profiles of such files, from a trace of a similar kind of use, make up for them (--profiles)"
+                }
+                _ => "snapshots more often than nightly show more of them",
+            };
+            Some(format!(
+                "The main cause: {}. By that alone the truth ends {} away, the remade workload {whole}; {cure}.",
+                cause.loss,
+                of(cause)
+            ))
+        }
+        _ if share(unexplained) > 0.5 => Some(format!(
+            "Most of it, {} of the {whole}, is not explained by the causes that are counted below.",
+            of(unexplained)
+        )),
+        _ => None,
+    }
+}
+
 /// Whether what the default way misses is small only because the causes and what they leave lie on both sides of it.
 fn cancelled(verdict: &Verdict) -> Option<String> {
     let [.., all, unexplained, remade] = &verdict.losses[..] else {
@@ -467,7 +513,7 @@ fn cancelled(verdict: &Verdict) -> Option<String> {
 const CANCELS: f64 = 4.0;
 
 /// Which ways the lives show nearer to the truth than the default one, and which farther.
-fn nearer(verdict: &Verdict) -> Option<String> {
+fn nearer(verdict: &Verdict, of_truth: bool) -> Option<String> {
     let paired = verdict
         .attempts
         .iter()
@@ -509,9 +555,25 @@ fn nearer(verdict: &Verdict) -> Option<String> {
     let nearest = near.iter().max_by(|a, b| a.0.total_cmp(&b.0));
     if let Some((by, half, way)) = nearest {
         let remake = way.remade_by();
+        let as_near = near
+            .iter()
+            .filter(|(other, ..)| other + half >= *by)
+            .count()
+            - 1;
+        let as_near = match as_near {
+            0 => String::new(),
+            1 => ", and another way lies within that ±".to_owned(),
+            n => format!(", and {n} others lie within that ±"),
+        };
+        let pool = if of_truth && way.short_lived != "none" {
+            " The profiles here are of a week of the truth itself; a POOL is made of a trace of a similar kind of use \
+             (`fsage generate strace TRACE --profiles POOL`), and does worse."
+        } else {
+            ""
+        };
         let _ = write!(
             said,
-            " Nearest is {}, {} by {by:.4} ± {half:.4}: `{remake}`.",
+            " Nearest is {}, {} by {by:.4} ± {half:.4}{as_near}: `{remake}`.{pool}",
             way.delete_times, way.short_lived
         );
     }
@@ -543,10 +605,24 @@ fn what_it_is_for(verdicts: &[Verdict]) -> String {
                 (other, one, against.behind, against.behind_remade)
             };
             let lives = count(against.lives as u64, "life", "lives");
+            let full = full_at_most(verdict).zip(
+                verdicts
+                    .iter()
+                    .find(|of| of.target == *other)
+                    .and_then(full_at_most),
+            );
+            let unlike = full.filter(|(one, other)| (one - other).abs() >= UNLIKE_FULL);
+            let unlike = unlike.map_or_else(String::new, |(a, b)| {
+                format!(
+                    "At most {one} is {:.0} % full and {other} {:.0} %, which weighs in that. ",
+                    a * 100.0,
+                    b * 100.0
+                )
+            });
             let _ = write!(
                 said,
                 "By layout score {first} ends ahead of {second} in {truth} of {lives}, remade by default in {remade}; \
-                 {} of {lives} keep the order. ",
+                 {} of {lives} keep the order. {unlike}",
                 against.same_order
             );
         }
@@ -555,6 +631,15 @@ fn what_it_is_for(verdicts: &[Verdict]) -> String {
             `fsage compare` the truth and a workload remade from its snapshots (`fsage age --snapshots 1`, `fsage \
             generate snapshots`) on the same targets, and set the ratios of the two side by side."
 }
+
+/// The largest share of a target's data space that is in use at the end of a day.
+fn full_at_most(verdict: &Verdict) -> Option<f64> {
+    let used = verdict.lives.iter().filter_map(|life| life.most_used);
+    used.max_by(f64::total_cmp)
+}
+
+/// Targets whose fullness differs by less are about as full.
+const UNLIKE_FULL: f64 = 0.05;
 
 fn half(interval: Option<f64>) -> String {
     interval.map_or_else(|| "-".to_owned(), |half| format!("{half:.4}"))

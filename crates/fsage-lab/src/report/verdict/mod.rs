@@ -516,7 +516,15 @@ fn are_near(a: &Sample, b: &Sample) -> bool {
 /// How little two differ that are alike; `what` is as `they differ`.
 fn no_difference(what: &str, a: &Sample, b: &Sample) -> String {
     if are_near(a, b) {
-        format!("{what} by less than 0.5 percentage points")
+        let ends = a.minus(b).and_then(|over| over.mean_interval);
+        let ends = ends.map_or_else(String::new, |(low, high)| {
+            format!(
+                " (life by life {:+.2} to {:+.2})",
+                low * 100.0,
+                high * 100.0
+            )
+        });
+        format!("{what} by less than 0.5 percentage points{ends}")
     } else if a.minus(b).is_some_and(|over| over.mean_interval.is_some()) {
         format!("life by life {what} by no more than chance")
     } else {

@@ -416,11 +416,7 @@ fn fresh(
         format!(" From fresh to aged that ratio changes by a factor of {ends}.")
     });
     let is_turned = is_faster && of_best.says == Says::Slower;
-    let turned = if is_turned {
-        String::new()
-    } else {
-        turned_in(&best.1, (&rival.name, of_rival)).unwrap_or_default()
-    };
+    let turned = turned_in(&best.1, (&rival.name, of_rival)).unwrap_or_default();
     let why = if is_turned {
         apart_when_fresh(best.0, rival)
     } else {
@@ -494,10 +490,16 @@ fn turned_in(best: &Measured, (rival, of_rival): (&str, &Measured)) -> Option<St
             " Age does not turn the order round in {}{is_open}.",
             list(kept)
         )),
-        (turned, _) => Some(format!(
-            " Age turns the order round in {}{is_open}.",
-            list(turned)
-        )),
+        (turned, kept) => {
+            let not = match kept {
+                [] => String::new(),
+                kept => format!(", not in {}", list(kept)),
+            };
+            let turned = list(turned);
+            Some(format!(
+                " Age turns the order round in {turned}{not}{is_open}."
+            ))
+        }
     }
 }
 
