@@ -332,6 +332,13 @@ impl OneTarget {
         let [facts] = targets[..] else {
             let folders = manifest.targets.iter().map(|target| target.folder.as_str());
             let folders: Vec<&str> = folders.collect();
+            if targets.is_empty() && folder.is_none() {
+                bail!(
+                    "{}: none of its targets is of the kind that is asked for: {}",
+                    path.display(),
+                    folders.join(", ")
+                );
+            }
             bail!(
                 "{}: {} of its targets fit; expected RUN/TARGET, with one of {}",
                 path.display(),

@@ -299,6 +299,19 @@ impl Drop for Held {
     }
 }
 
+/// Pages that the kernel has looked through for some to reclaim, since it was booted; none where it does not say. Who
+/// reclaims memory writes back what nobody asked to be written, and disturbs a regime.
+#[must_use]
+pub fn pages_looked_through() -> Option<u64> {
+    let counts = fs::read_to_string("/proc/vmstat").ok()?;
+    let scans = counts.lines().filter_map(|line| {
+        let (name, count) = line.split_once(' ')?;
+        let is_scan = matches!(name, "pgscan_kswapd" | "pgscan_direct");
+        is_scan.then(|| count.parse::<u64>().ok())?
+    });
+    Some(scans.sum())
+}
+
 /// What this process holds, if anything.
 static HELD: Mutex<Weak<Held>> = Mutex::new(Weak::new());
 

@@ -18,7 +18,7 @@ use fsage_linux::fsmap::free_map;
 use fsage_metrics::block_map::FrameChanges;
 use fsage_metrics::{Measures, Recorder, Recording};
 use fsage_real::directory::{Directory, Journal, PlainDirectory, Recovered, Sync, Volume};
-use fsage_real::loop_image::{LoopImage, Unpublished};
+use fsage_real::loop_image::{LoopImage, RECLAIMED, Unpublished};
 use fsage_real::{Place, Real, RealSpec, day_records};
 use fsage_target::{Day, TargetSpec};
 use serde::{Deserialize, Serialize};
@@ -373,6 +373,12 @@ pub fn end(
         facts,
         warnings: Vec::new(),
     };
+    if ended.facts.iter().any(|(name, _)| *name == RECLAIMED) {
+        ended.warnings.push(format!(
+            "`{spec}`: the kernel reclaimed memory while it aged, and then may write back before its time, so that \
+             another run may have another layout: free memory, and repeat it before you blame a kernel"
+        ));
+    }
     if with_control {
         match control::measure(&layout, (spec, &real_spec), folder, (day, taken_at_ns), ui) {
             Ok(control) => ended.control = control,

@@ -434,6 +434,7 @@ mod tests {
             unfinished: None,
             workload: None,
             kernel: None,
+            is_disturbed: false,
             newest_ns: None,
             days: days.collect(),
             cases: Vec::new(),

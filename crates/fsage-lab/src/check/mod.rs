@@ -75,7 +75,17 @@ pub fn check(run: &Path, rules: &Rules, baseline: Option<&Path>) -> crate::Resul
             verdicts.push(verdict);
         }
     }
+    let disturbed = |of: &[TargetResults], folder: &Path| {
+        let those = of.iter().filter(|target| target.is_disturbed);
+        let named = those.map(|target| format!("{} of {}", target.spec, folder.display()));
+        named.collect::<Vec<String>>()
+    };
+    let mut all_disturbed = disturbed(&new, run);
+    if let (Some(old), Some(folder)) = (&old, baseline) {
+        all_disturbed.extend(disturbed(old, folder));
+    }
     Ok(Outcome {
+        disturbed: all_disturbed,
         run: run.display().to_string(),
         baseline: baseline.map(|path| path.display().to_string()),
         rules: rules.file.clone(),

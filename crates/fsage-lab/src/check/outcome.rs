@@ -20,15 +20,31 @@ pub struct Outcome {
     pub rules: String,
     /// Whether nothing failed.
     pub passed: bool,
+    /// Targets, with their runs, that lived in a regime while the kernel reclaimed memory: it may have written back
+    /// before its time, so that their layouts may be those of no other run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub disturbed: Vec<String>,
     /// Every rule on every target, by target.
     pub verdicts: Vec<Verdict>,
 }
 
 impl Outcome {
+    /// Why what was compared may say nothing of the code or the kernel, a sentence each.
+    #[must_use]
+    pub fn doubts(&self) -> Vec<String> {
+        let disturbed = (!self.disturbed.is_empty()).then(|| {
+            format!(
+                "The kernel reclaimed memory while these lived, and then may write back before its time: {}. Their \
+                 layouts may be those of no other run: free memory, and repeat them.",
+                self.disturbed.join(", ")
+            )
+        });
+        disturbed.into_iter().chain(self.may_be_chance()).collect()
+    }
+
     /// That single runs which failed beside a baseline draw their clock, so that another draw may pass; none where none
     /// does, and of lives, which say how far draws lie apart.
-    #[must_use]
-    pub fn may_be_chance(&self) -> Option<String> {
+    fn may_be_chance(&self) -> Option<String> {
         let failed = self.verdicts.iter().filter(|of| !of.failures.is_empty());
         let mut single = failed.filter(|of| of.cell.is_none() && of.lives.is_none());
         let is_drawn = |text: &str| {
@@ -498,6 +514,7 @@ mod tests {
             baseline: None,
             rules: "rules.toml".to_owned(),
             passed: false,
+            disturbed: Vec::new(),
             verdicts,
         };
         let mut text = Vec::new();
@@ -556,6 +573,7 @@ mod tests {
             baseline: None,
             rules: "rules.toml".to_owned(),
             passed: false,
+            disturbed: Vec::new(),
             verdicts: vec![
                 verdict("holds", &[]),
                 unsure,

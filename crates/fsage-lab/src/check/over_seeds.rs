@@ -487,6 +487,7 @@ mod tests {
             unfinished: None,
             workload: None,
             kernel: None,
+            is_disturbed: false,
             newest_ns: None,
             days: vec![day(0, score)],
             cases: Vec::new(),

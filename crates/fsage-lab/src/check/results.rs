@@ -12,6 +12,7 @@ use crate::report::{is_of_snapshots, names};
 use crate::run_folder::{Manifest, State as RunState};
 use fsage_bench::Better;
 use fsage_metrics::{files, free_space};
+use fsage_real::loop_image::RECLAIMED;
 use std::fmt;
 use std::path::Path;
 
@@ -31,6 +32,8 @@ pub struct TargetResults {
     pub workload: Option<String>,
     /// Release of the kernel that it ran under; none of a model.
     pub kernel: Option<String>,
+    /// Whether it lived in a regime while that kernel reclaimed memory, so that its layout may be that of no other run.
+    pub is_disturbed: bool,
     /// When the newest of its snapshots was taken, nanoseconds since 1970 UTC; none of a run.
     pub newest_ns: Option<i64>,
     /// Its days.
@@ -140,6 +143,7 @@ pub fn read(of: &Path) -> crate::Result<Vec<TargetResults>> {
                 unfinished,
                 workload: None,
                 kernel: None,
+                is_disturbed: false,
                 newest_ns: None,
                 days: Vec::new(),
                 cases: Vec::new(),
@@ -192,6 +196,7 @@ fn of_run(run: &Path) -> crate::Result<Vec<TargetResults>> {
                 .then(|| "the run is not complete; `fsage age ... --resume` resumes it".to_owned()),
             workload: manifest.workload.blake3.clone(),
             kernel: kernel.map(str::to_owned),
+            is_disturbed: target.facts.contains_key(RECLAIMED),
             newest_ns: None,
             days,
             cases: cases(&folder)?,
@@ -215,6 +220,7 @@ fn of_snapshots(of: &Path) -> crate::Result<Vec<TargetResults>> {
             unfinished: (!notes.is_empty()).then(|| notes.join("; ")),
             workload: None,
             kernel: None,
+            is_disturbed: false,
             newest_ns: life.nights.last().map(|night| night.taken_at_ns),
             days: life.nights.into_iter().map(with_utilization).collect(),
             cases: Vec::new(),

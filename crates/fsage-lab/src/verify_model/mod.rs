@@ -16,12 +16,12 @@ use fsage_core::{Event, Op, WorkloadHeader};
 use fsage_data::open_workload;
 use fsage_data::{OpsWriter, create_workload};
 use fsage_durable::TemporaryFolder;
+use fsage_real::machine::pages_looked_through;
 use fsage_target::TargetSpec;
 use search::{fewest, first_differing};
 use serde::Serialize;
 use sides::Sides;
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 /// What is verified, and by what.
@@ -116,17 +116,6 @@ pub struct Operation {
     pub text: String,
 }
 
-/// Pages that the kernel has looked through for some to reclaim, since it was booted; none where it does not say.
-fn pages_looked_through() -> Option<u64> {
-    let counts = fs::read_to_string("/proc/vmstat").ok()?;
-    let scans = counts.lines().filter_map(|line| {
-        let (name, count) = line.split_once(' ')?;
-        let is_scan = matches!(name, "pgscan_kswapd" | "pgscan_direct");
-        is_scan.then(|| count.parse::<u64>().ok())?
-    });
-    Some(scans.sum())
-}
-
 /// Replays a workload on a model and on the kernel in the same regime, and compares.
 ///
 /// # Errors
@@ -163,6 +152,15 @@ pub fn verify_model(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Verd
     let Some((same, differing)) = differing else {
         return Ok(verdict);
     };
+    if let Some(difference) = &verdict.difference {
+        ui.note(&format!(
+            "They differ on day {}, {} differences: {}. Looking for the first operation, which takes some tens of \
+             replays.",
+            verdict.days.max(1),
+            difference.count,
+            difference.what.first().map_or("", String::as_str)
+        ));
+    }
     let Some((number, found)) = verifier.first(&events, same, differing)? else {
         return verifier.repeated(&events, verdict);
     };

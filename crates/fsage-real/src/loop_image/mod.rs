@@ -67,9 +67,15 @@ pub struct LoopImage {
     /// The command that made it, and its version, if it was made now.
     made_by: Option<(String, String)>,
     warning: Option<String>,
+    /// Pages that the kernel had looked through for some to reclaim when it was mounted.
+    looked_through: Option<u64>,
     /// In a regime: the machine is set up for it. Last, as unmounting is still under it.
     _machine: Option<Arc<machine::Held>>,
 }
+
+/// The fact of an image in a regime that the kernel reclaimed memory meanwhile, and may have written back before its
+/// time, so that another run may have another layout.
+pub const RECLAIMED: &str = "memory_reclaimed";
 
 impl LoopImage {
     /// Makes the image file at `image`, a file system in it, and mounts that. If any of these fails, no image stays.
@@ -180,6 +186,7 @@ impl LoopImage {
             read_only,
             made_by: None,
             warning: None,
+            looked_through: machine::pages_looked_through(),
             _machine: machine,
         })
     }
@@ -358,6 +365,9 @@ impl Volume for LoopImage {
         if let Some(regime) = self.options.regime {
             facts.push(("regime", regime.name.to_owned()));
             facts.extend(machine_facts(&self.device));
+            if machine::pages_looked_through() != self.looked_through {
+                facts.push((RECLAIMED, "while it was mounted".to_owned()));
+            }
         }
         facts
     }

@@ -115,8 +115,8 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         None => write_as(args.format, &outcome, ui.quiet, &mut out)?,
     }
     out.flush()?;
-    if let Some(chance) = outcome.may_be_chance() {
-        ui.note(&chance);
+    for doubt in outcome.doubts() {
+        ui.note(&doubt);
     }
     if outcome.passed {
         Ok(())

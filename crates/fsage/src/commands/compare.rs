@@ -15,6 +15,7 @@ use fsage_lab::fullness::{self, Fullness};
 use fsage_lab::generate::{Output, Source, generate};
 use fsage_lab::images;
 use fsage_lab::report::print_findings;
+use fsage_lab::table::wrapped;
 use fsage_papers::Papers;
 use fsage_target::{SpecError, TargetSpec};
 use serde::Serialize;
@@ -149,6 +150,9 @@ fn lives(args: &Args, specs: &[TargetSpec], seeds: u32, ui: Ui) -> anyhow::Resul
         after: (!args.after.after.is_empty()).then_some(&args.after),
     })?;
     let plan = Plan::parse("compare --seeds", &name.to_string_lossy(), &text)?;
+    if let Some(short) = plan.short_of_room().filter(|_| !args.json) {
+        ui.warn(&wrapped(&short, "", ""));
+    }
     let options = experiment::Options {
         threads: args.start.threads,
         ..experiment::Options::default()

@@ -542,8 +542,8 @@ fn nearer(verdict: &Verdict, of_truth: bool) -> Option<String> {
     };
     if near.is_empty() && far == 0 {
         return Some(format!(
-            "Life by life, none of {all} other ways is shown nearer to the truth than the default ({rule}, {files}), or \
-             farther from it: the interval of each holds 0."
+            "Life by life, none of {all} other ways is shown nearer to the truth than the default ({rule}, {files}), \
+             or farther from it: the interval of each holds 0."
         ));
     }
     let mut said = format!(

@@ -413,17 +413,22 @@ fn fresh(
     let (best, (rival, of_rival)) = (&known[best], &known[place]);
     let said = before_age(&best.0.name, &rival.name, of_best, is_faster);
     let changed = change(&best.1, of_rival).map_or_else(String::new, |ends| {
-        format!(" From fresh to aged that ratio changes by a factor of {ends}.")
+        format!(" From fresh to aged the ratio over all benchmarks changes by a factor of {ends}.")
     });
     let is_turned = is_faster && of_best.says == Says::Slower;
-    let turned = turned_in(&best.1, (&rival.name, of_rival)).unwrap_or_default();
+    let lead = if is_turned {
+        "It does so"
+    } else {
+        "Age turns the order round"
+    };
+    let turned = turned_in(&best.1, (&rival.name, of_rival), lead).unwrap_or_default();
     let why = if is_turned {
         apart_when_fresh(best.0, rival)
     } else {
         None
     };
     Some(format!(
-        " {said}{}{changed}{turned}",
+        " {said}{turned}{}{changed}",
         why.unwrap_or_default()
     ))
 }
@@ -439,8 +444,8 @@ enum Order {
 }
 
 /// In which kinds of phases, and in which phases of them, age turns the order of two targets round, and where that is
-/// open: what holds for all of them may hide what does not for a part.
-fn turned_in(best: &Measured, (rival, of_rival): (&str, &Measured)) -> Option<String> {
+/// open, behind `lead`: what holds for all of them may hide what does not for a part.
+fn turned_in(best: &Measured, (rival, of_rival): (&str, &Measured), lead: &str) -> Option<String> {
     let order = |counts: &dyn Fn(&str) -> bool| {
         let beside = |is_aged| Some(times(best, of_rival, is_aged, counts)?.0);
         let (aged, fresh) = (beside(true)?, beside(false)?);
@@ -466,10 +471,15 @@ fn turned_in(best: &Measured, (rival, of_rival): (&str, &Measured)) -> Option<St
             Some(Order::Kept) => kept.push(kind.to_owned()),
             None => {}
         }
+        let before = turned.len();
         for phase in phases.iter().filter(|phase| is_of(phase)) {
             if let Some(Order::Turned(fresh)) = order(&|of| of == *phase) {
                 turned.push(format!("{phase} ({fresh})"));
             }
+        }
+        let is_in_part = turned.len() > before;
+        for kept in kept.iter_mut().filter(|of| is_in_part && **of == kind) {
+            *kept = format!("{kind} as a whole");
         }
     }
     for phase in phases.iter().filter(|of| !is_read(of) && !is_write(of)) {
@@ -481,26 +491,14 @@ fn turned_in(best: &Measured, (rival, of_rival): (&str, &Measured)) -> Option<St
         [] => String::new(),
         open => format!("; of {} it is open", list(open)),
     };
-    match (&turned[..], &kept[..]) {
-        ([], []) => None,
-        ([], [reads, writes]) => Some(format!(
-            " Age turns the order round neither in {reads} nor in {writes}."
-        )),
-        ([], kept) => Some(format!(
-            " Age does not turn the order round in {}{is_open}.",
-            list(kept)
-        )),
-        (turned, kept) => {
-            let not = match kept {
-                [] => String::new(),
-                kept => format!(", not in {}", list(kept)),
-            };
-            let turned = list(turned);
-            Some(format!(
-                " Age turns the order round in {turned}{not}{is_open}."
-            ))
-        }
-    }
+    let said = match (&turned[..], &kept[..]) {
+        ([], []) => return None,
+        ([], [reads, writes]) => format!("neither in {reads} nor in {writes}"),
+        ([], kept) => format!("not in {}", list(kept)),
+        (turned, []) => format!("in {}", list(turned)),
+        (turned, kept) => format!("in {}, not in {}", list(turned), list(kept)),
+    };
+    Some(format!(" {lead} {said}{is_open}."))
 }
 
 /// Why the one that is the slower one fresh is so, where its layout is not the worse one: how far its files lie apart.
