@@ -1,6 +1,6 @@
 //! What a number that an experiment varies does: metrics over its values, a curve a target.
 
-use super::beside;
+use super::beside::{self, Differs};
 use super::manifest::{Cell, Manifest, State};
 use super::results::{Row, values};
 use super::verdict::{Verdict, phases};
@@ -251,10 +251,16 @@ impl Sweep {
             let curve = of.curves.iter().find(|curve| curve.name == name)?;
             let (low, high) = curve.points.first().zip(curve.points.last())?;
             let moved = (high.over.mean - low.over.mean).abs();
-            (moved > MOVED).then(|| (moved, of.metric.name(), low, high))
+            let differs = beside::differs(&low.lives, &high.lives);
+            (moved > MOVED).then(|| (moved, of.metric.name(), low, high, differs))
         });
-        let (_, what, low, high) = ratios.max_by(|one, other| one.0.total_cmp(&other.0))?;
-        let differ = beside::differs(&low.lives, &high.lives);
+        // What chance may do is not said before what it does not do.
+        let is_shown =
+            |differs: &Option<Differs>| differs.as_ref().is_some_and(|of| of.rises.is_some());
+        let (_, what, low, high, differ) = ratios.max_by(|one, other| {
+            let shown = is_shown(&one.4).cmp(&is_shown(&other.4));
+            shown.then(one.0.total_cmp(&other.0))
+        })?;
         let differ = differ.map_or_else(String::new, |differ| format!(" ({})", differ.words));
         Some(format!(
             " Of the speeds {what} moves most, from {:.3} to {:.3}{differ}.",

@@ -61,7 +61,9 @@ impl Plan {
             if short.get(&name).is_some_and(|known| known.bytes >= bytes) {
                 continue;
             }
-            if let Ok(Some((has, size))) = aging::short_of_room(bytes, &cell.spec) {
+            if let Ok(Some((has, size))) =
+                aging::short_of_room(bytes, &cell.spec, self.ways[cell.way].bench.is_some())
+            {
                 short.insert(name, Short { bytes, has, size });
             }
         }

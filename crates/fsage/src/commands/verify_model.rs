@@ -106,6 +106,12 @@ fn print(out: &mut impl Write, verdict: &Verdict) -> io::Result<()> {
         fact("mount_options")
     )?;
     writeln!(out, "Made by {}", fact("mkfs"))?;
+    writeln!(
+        out,
+        "Regime  {}: no write-back by time, so that two runs are alike. Of a default mount, whose runs are \
+         not, compare means over lives",
+        fact("regime")
+    )?;
     let skipped = match verdict.skipped {
         0 => String::new(),
         n => format!(", {n} of them skipped for lack of space, by both alike"),

@@ -684,3 +684,27 @@ fn another_draw_of_a_clock_is_no_proof() {
     let message = String::from_utf8_lossy(&sure.stderr);
     assert!(!message.contains("chance"), "{message}");
 }
+
+/// What a run in a regime keeps of the kernel that reclaimed memory meanwhile is said, of the baseline too.
+#[test]
+fn runs_that_saw_memory_reclaimed_are_named() {
+    let (_folder, at) = folder();
+    workload(&at);
+    for run in ["old", "new"] {
+        age(&at, &["ffs"], run);
+    }
+    let said = |at: &Path| {
+        let checked = command(at, "check new --baseline old");
+        assert_eq!(checked.status.code(), Some(0));
+        String::from_utf8_lossy(&checked.stderr).into_owned()
+    };
+    assert!(!said(&at).contains("reclaimed"), "{}", said(&at));
+    let path = at.join("old/run.json");
+    let text = fs::read_to_string(&path).expect("a manifest");
+    let mut manifest: Json = serde_json::from_str(&text).expect("JSON");
+    manifest["targets"][0]["facts"]["memory_reclaimed"] = "while it was mounted".into();
+    fs::write(&path, manifest.to_string()).expect("a file");
+    let message = said(&at);
+    assert!(message.contains("The kernel reclaimed memory"), "{message}");
+    assert!(message.contains("ffs of old"), "{message}");
+}

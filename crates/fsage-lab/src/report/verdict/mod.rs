@@ -519,7 +519,7 @@ fn no_difference(what: &str, a: &Sample, b: &Sample) -> String {
         let ends = a.minus(b).and_then(|over| over.mean_interval);
         let ends = ends.map_or_else(String::new, |(low, high)| {
             format!(
-                " (life by life {:+.2} to {:+.2})",
+                " (life by life {:+.2} to {:+.2} points)",
                 low * 100.0,
                 high * 100.0
             )
