@@ -271,7 +271,20 @@ fn a_run_goes_on_when_there_is_room_below_its_image_again() {
                 assert!(message.contains("make room there"), "{message}");
             }
             host.grow();
-            fsage(at, &[&age[..], &["--resume"]].concat());
+            let resumed = Command::new(env!("CARGO_BIN_EXE_fsage"))
+                .args([&age[..], &["--resume"]].concat())
+                .current_dir(at)
+                .output()
+                .expect("fsage runs");
+            let message = String::from_utf8_lossy(&resumed.stderr);
+            // A btrfs does not always survive that its writes fail; then that is said, and the run begins anew.
+            let is_lost = message.contains("was damaged when it could not be written, and is lost");
+            if suddenly && name == "btrfs" && is_lost {
+                skip("what a btrfs lost cannot be resumed", message.trim());
+                fsage(at, &[&age[..], &["--force"]].concat());
+            } else {
+                assert!(resumed.status.success(), "{name}: {message}");
+            }
             fsage(at, &["verify", "run"]);
             let fs = RealFs::usable(name).expect("usable before");
             fs.check(&at.join("host/i"));
