@@ -81,7 +81,7 @@ pub enum ImageError {
     /// Writing to it has failed once, and nothing can be done about what is lost.
     #[error(
         "{}: the {kind} in it was damaged when it could not be written, and is lost ({how}); --force starts the run \
-         anew",
+         anew, once an image that image= names is removed",
         path.display()
     )]
     Lost {
