@@ -462,44 +462,34 @@ fn suited<'a>(spec: &TargetSpec, all: &'a [Treatment]) -> crate::Result<Vec<&'a 
     Ok(all.iter().filter(suits).collect())
 }
 
-/// Tools that treat one file system alone, and how they are called.
-const TOOLS: [(&str, &str, &str); 3] = [
-    (
-        "ext4",
-        "e4defrag",
-        "its own tool is called as in 'e4defrag {mnt}'",
-    ),
-    (
-        "xfs",
-        "xfs_fsr",
-        "its own tool is called as in 'xfs_fsr {mnt}'",
-    ),
-    (
-        "btrfs",
-        "btrfs",
-        "its own tool is called as in 'btrfs filesystem defragment -r {mnt}'",
-    ),
+/// Tools that treat one file system alone: its kind, and how the tool is called.
+const TOOLS: [(&str, &str); 3] = [
+    ("ext4", "e4defrag {mnt}"),
+    ("xfs", "xfs_fsr {mnt}"),
+    ("btrfs", "btrfs filesystem defragment -r {mnt}"),
 ];
 
 /// Whether a line of the shell may treat a file system: the tool of another one may not.
 fn suits_kind(line: &str, kind: &str) -> bool {
-    let program = line.split_whitespace().next().map(Path::new);
-    let program = program.and_then(Path::file_name);
-    let tool = TOOLS
-        .iter()
-        .find(|(_, tool, _)| program.is_some_and(|program| program == *tool));
-    tool.is_none_or(|(of, ..)| *of == kind)
+    let program_of = |line: &str| {
+        let word = line.split_whitespace().next().map(Path::new)?;
+        Some(word.file_name()?.to_owned())
+    };
+    let program = program_of(line);
+    let mut tools = TOOLS.iter();
+    let tool = tools.find(|(_, call)| program.is_some() && program_of(call) == program);
+    tool.is_none_or(|(of, _)| *of == kind)
 }
 
-fn what_suits(spec: &TargetSpec) -> &'static str {
-    match spec.real() {
+fn what_suits(spec: &TargetSpec) -> String {
+    let text = match spec.real() {
         Ok(Some(real)) => match real.place {
             Place::Loop(options) => {
-                let own = TOOLS.iter().find(|(kind, ..)| *kind == options.kind.name());
-                own.map_or(
-                    "an image is treated by a command with {mnt}",
-                    |(.., how)| how,
-                )
+                let mut tools = TOOLS.iter();
+                if let Some((_, call)) = tools.find(|(kind, _)| *kind == options.kind.name()) {
+                    return format!("its own tool is called as in '{call}'");
+                }
+                "an image is treated by a command with {mnt}"
             }
             Place::Dir(_) => {
                 "a directory cannot be copied, and only copies are treated; age an image: --on loop:ext4"
@@ -510,7 +500,8 @@ fn what_suits(spec: &TargetSpec) -> &'static str {
              loop:ext4"
         }
         _ => "there are no files to move",
-    }
+    };
+    text.to_owned()
 }
 
 /// What stands in the folder of a target.

@@ -1,6 +1,6 @@
 //! `fsage compare`: one workload on several targets, aged, benchmarked and reported on.
 
-use super::run::{Place, Said, run_cells};
+use super::run::{Place, Said, run_cells, warn_of_room};
 use crate::preset::Preset;
 use crate::summary;
 use crate::ui::{self, Ui};
@@ -15,7 +15,6 @@ use fsage_lab::fullness::{self, Fullness};
 use fsage_lab::generate::{Output, Source, generate};
 use fsage_lab::images;
 use fsage_lab::report::print_findings;
-use fsage_lab::table::wrapped;
 use fsage_papers::Papers;
 use fsage_target::{SpecError, TargetSpec};
 use serde::Serialize;
@@ -150,9 +149,7 @@ fn lives(args: &Args, specs: &[TargetSpec], seeds: u32, ui: Ui) -> anyhow::Resul
         after: (!args.after.after.is_empty()).then_some(&args.after),
     })?;
     let plan = Plan::parse("compare --seeds", &name.to_string_lossy(), &text)?;
-    if let Some(short) = plan.short_of_room().filter(|_| !args.json) {
-        ui.warn(&wrapped(&short, "", ""));
-    }
+    warn_of_room(&plan, args.json, ui);
     let options = experiment::Options {
         threads: args.start.threads,
         ..experiment::Options::default()

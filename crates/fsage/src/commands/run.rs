@@ -182,9 +182,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     if let Some(note) = plan.note().filter(|_| !args.json) {
         ui.note(&wrapped(&note, "", ""));
     }
-    if let Some(short) = plan.short_of_room().filter(|_| !args.json) {
-        ui.warn(&wrapped(&short, "", ""));
-    }
+    warn_of_room(&plan, args.json, ui);
     if args.dry_run {
         let standing = experiment::standing(&plan, &folder, &options)?;
         if args.json {
@@ -220,6 +218,13 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         },
         ui,
     )
+}
+
+/// Warns of targets that are short of room, but where JSON is asked for.
+pub fn warn_of_room(plan: &Plan, is_json: bool, ui: Ui) {
+    if let Some(short) = plan.short_of_room().filter(|_| !is_json) {
+        ui.warn(&wrapped(&short, "", ""));
+    }
 }
 
 /// The folder of the results, how the user calls it, and where the command was given.

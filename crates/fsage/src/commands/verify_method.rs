@@ -10,7 +10,7 @@ use fsage_lab::compare::Workload;
 use fsage_lab::generate::{GrowthName, Source, may_write};
 use fsage_lab::table::wrapped;
 use fsage_lab::verify::{
-    Attempt, DEFAULT_WAY, LEAST_DECAY, Life, Lost, MOST_LIVES, Request, Verdict, set_against,
+    Attempt, DEFAULT_WAY, LEAST_DECAY, Life, Loss, Lost, MOST_LIVES, Request, Verdict, set_against,
     verify_method,
 };
 use fsage_report::chart::{self, Series};
@@ -226,7 +226,7 @@ fn print_truths(out: &mut impl Write, verdict: &Verdict) -> anyhow::Result<()> {
 /// How far every way ends from the truth.
 fn print_attempts(out: &mut impl Write, verdict: &Verdict) -> anyhow::Result<()> {
     let has_share = verdict.attempts.iter().any(|a| a.missed.is_some());
-    let is_paired = verdict.attempts.iter().any(|a| a.nearer_by.is_some());
+    let is_paired = is_paired(verdict);
     let mut header = vec!["delete\ntimes", "short-lived\nfiles", "at the\nend", "±"];
     if has_share {
         header.extend(["missed", "±"]);
@@ -356,7 +356,7 @@ fn what_is_shown(verdict: &Verdict) -> String {
     } else {
         ""
     };
-    let days = if verdict.attempts.iter().any(|a| a.nearer_by.is_some()) {
+    let days = if is_paired(verdict) {
         "nearer by, how much nearer to the truth a way ends than the default, the mean of the differences of each \
          life, negative where it ends farther"
     } else {
@@ -426,8 +426,7 @@ fn missed(verdict: &Verdict) -> Option<String> {
     });
     let (best, worst) = (shares.first()?, shares.last()?);
     let ways = shares.len();
-    let is_paired = verdict.attempts.iter().any(|a| a.nearer_by.is_some());
-    let others = if ways == 1 || is_paired {
+    let others = if ways == 1 || is_paired(verdict) {
         String::new()
     } else {
         format!(
@@ -439,12 +438,21 @@ fn missed(verdict: &Verdict) -> Option<String> {
     Some(format!("{loses}.{by_default}{others}{flat}"))
 }
 
+/// Whether lives set every way beside the default one.
+fn is_paired(verdict: &Verdict) -> bool {
+    verdict.attempts.iter().any(|a| a.nearer_by.is_some())
+}
+
+/// Whether a loss is more than what its interval leaves open.
+fn is_sure(lost: &Lost) -> bool {
+    lost.end_difference.abs() > lost.end_half_interval.unwrap_or(0.0)
+}
+
 /// What most of what the default way misses comes of, and what shows more of it.
 fn main_cause(verdict: &Verdict) -> Option<String> {
     let [causes @ .., _, unexplained, remade] = &verdict.losses[..] else {
         return None;
     };
-    let is_sure = |lost: &Lost| lost.end_difference.abs() > lost.end_half_interval.unwrap_or(0.0);
     // Of the sign of the whole, and at least a quarter of it.
     let share = |lost: &Lost| lost.end_difference / remade.end_difference;
     let counts = |lost: &&Lost| is_sure(lost) && share(lost) > 1.0 / CANCELS;
@@ -463,14 +471,12 @@ fn main_cause(verdict: &Verdict) -> Option<String> {
     let whole = of(remade);
     match most {
         Some(cause) if share(cause) >= share(unexplained) => {
-            let cure = match cause.loss.as_str() {
-                "delete times are guessed" => {
-                    "snapshots more often than nightly bound them more narrowly"
-                }
-                "short-lived files are unseen" => {
-                    "profiles of such files, from a trace of a similar kind of use, make up for them (--profiles)"
-                }
-                _ => "snapshots more often than nightly show more of them",
+            let cure = if cause.loss == Loss::DeleteTimes.as_str() {
+                "snapshots more often than nightly bound them more narrowly"
+            } else if cause.loss == Loss::ShortLived.as_str() {
+                "profiles of such files, from a trace of a similar kind of use, make up for them (--profiles)"
+            } else {
+                "snapshots more often than nightly show more of them"
             };
             Some(format!(
                 "The main cause: {}. By that alone the truth ends {} away, the remade workload {whole}; {cure}.",
@@ -491,7 +497,6 @@ fn cancelled(verdict: &Verdict) -> Option<String> {
     let [.., all, unexplained, remade] = &verdict.losses[..] else {
         return None;
     };
-    let is_sure = |lost: &Lost| lost.end_difference.abs() > lost.end_half_interval.unwrap_or(0.0);
     let smaller = all
         .end_difference
         .abs()

@@ -458,35 +458,33 @@ fn turned_in(best: &Measured, (rival, of_rival): (&str, &Measured), lead: &str) 
             _ => Order::Kept,
         })
     };
-    let (mut turned, mut open, mut kept) = (Vec::new(), Vec::new(), Vec::new());
     let phases: BTreeSet<&str> = cases_of(best).into_iter().map(|of| of.1.as_str()).collect();
+    let turned_phases = |is_of: &dyn Fn(&str) -> bool| -> Vec<String> {
+        let phases = phases.iter().filter(|phase| is_of(phase));
+        let turned = phases.filter_map(|phase| match order(&|of| of == *phase)? {
+            Order::Turned(fresh) => Some(format!("{phase} ({fresh})")),
+            Order::Kept | Order::Open => None,
+        });
+        turned.collect()
+    };
+    let (mut turned, mut open, mut kept) = (Vec::new(), Vec::new(), Vec::new());
     for (kind, is_of) in [("reads", is_read as fn(&str) -> bool), ("writes", is_write)] {
-        match order(&is_of) {
+        let of_kind = order(&is_of);
+        if let Some(Order::Turned(fresh)) = of_kind {
             // None of its phases is named beside it.
-            Some(Order::Turned(fresh)) => {
-                turned.push(format!("{kind} ({fresh})"));
-                continue;
-            }
+            turned.push(format!("{kind} ({fresh})"));
+            continue;
+        }
+        let parts = turned_phases(&is_of);
+        match of_kind {
             Some(Order::Open) => open.push(kind.to_owned()),
-            Some(Order::Kept) => kept.push(kind.to_owned()),
+            Some(_) if parts.is_empty() => kept.push(kind.to_owned()),
+            Some(_) => kept.push(format!("{kind} as a whole")),
             None => {}
         }
-        let before = turned.len();
-        for phase in phases.iter().filter(|phase| is_of(phase)) {
-            if let Some(Order::Turned(fresh)) = order(&|of| of == *phase) {
-                turned.push(format!("{phase} ({fresh})"));
-            }
-        }
-        let is_in_part = turned.len() > before;
-        for kept in kept.iter_mut().filter(|of| is_in_part && **of == kind) {
-            *kept = format!("{kind} as a whole");
-        }
+        turned.extend(parts);
     }
-    for phase in phases.iter().filter(|of| !is_read(of) && !is_write(of)) {
-        if let Some(Order::Turned(fresh)) = order(&|of| of == *phase) {
-            turned.push(format!("{phase} ({fresh})"));
-        }
-    }
+    turned.extend(turned_phases(&|of| !is_read(of) && !is_write(of)));
     let is_open = match &open[..] {
         [] => String::new(),
         open => format!("; of {} it is open", list(open)),
