@@ -125,11 +125,12 @@ def estimate(
     output: Path | None = None,
     *,
     threads: int | None = None,
-    budget_seconds: float = 30,
+    budget_seconds: float | None = None,
     progress: Progress = False,
 ) -> dict[str, Any]:
     """What an experiment takes: runs a few cells, drawn from all, and judges the others by them. No cell begins after
-    ``budget_seconds``; those that run then are finished.
+    ``budget_seconds``, which may leave it at one cell; those that run then are finished. Without a budget it is 30, and
+    three cells at least.
 
     Gives ``cells``, ``tried``, ``failed``, ``left``, ``threads``, ``free_bytes``, and, each ``expected``, ``low``
     and ``high``: ``seconds`` of processor time, ``wall_seconds`` with so many threads, and ``bytes`` on disk. What was
@@ -142,8 +143,9 @@ def estimate(
     """
     planned = _native.Experiment(given_path("file", file), path_if_any("output", output))
     threads = whole("threads", threads, 1)
+    budget = None if budget_seconds is None else number("budget_seconds", budget_seconds)
     with Listener(progress) as listener:
-        return json.loads(planned.estimate(threads, number("budget_seconds", budget_seconds), listener))
+        return json.loads(planned.estimate(threads, budget, listener))
 
 
 def sweep(

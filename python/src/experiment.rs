@@ -189,26 +189,30 @@ impl Experiment {
     }
 
     /// Runs a few cells, and judges by them what the others take, as JSON.
-    #[pyo3(signature = (threads, budget_seconds, listener=None))]
+    #[pyo3(signature = (threads, budget_seconds=None, listener=None))]
     fn estimate(
         &self,
         py: Python<'_>,
         threads: Option<usize>,
-        budget_seconds: f64,
+        budget_seconds: Option<f64>,
         listener: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<String> {
         run(py, listener, |ui| {
-            let budget = Duration::try_from_secs_f64(budget_seconds).map_err(|_| {
-                fsage_lab::Error::new(format!(
-                    "budget_seconds: expected seconds from 0, found {budget_seconds}"
-                ))
-            })?;
+            let budget = budget_seconds.map(|seconds| {
+                Duration::try_from_secs_f64(seconds).map_err(|_| {
+                    fsage_lab::Error::new(format!(
+                        "budget_seconds: expected seconds from 0, found {seconds}"
+                    ))
+                })
+            });
+            let budget = budget.transpose()?;
             self.at_home(|plan, folder| {
                 let options = Options {
                     threads,
+                    budget,
                     ..Options::default()
                 };
-                let estimate = experiment::estimate(plan, folder, &options, budget, ui)?;
+                let estimate = experiment::estimate(plan, folder, &options, ui)?;
                 crate::calls::to_json(&estimate)
             })
         })

@@ -9,6 +9,7 @@ use crate::interrupt;
 use crate::report::verdict::premise;
 use crate::report::{self, Beside};
 use crate::run_folder::{self, Manifest, State, TargetFacts};
+use crate::table;
 use crate::watch::Watch;
 use crate::workload::is_there;
 use crate::{aging, benching};
@@ -181,6 +182,7 @@ pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared>
         }
     })?;
     let specs = &specs;
+    warn_of_room(request, &workload, ui)?;
     let made_of = MadeOf::new(&workload, specs, &request.age, bench)?;
     let steps = Steps {
         workload: &workload,
@@ -242,6 +244,21 @@ pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared>
         left_out,
         failed,
     })
+}
+
+/// Warns of targets that are short of room for the workload in the size that the user gave them.
+fn warn_of_room(request: &Request<'_>, workload: &Path, ui: &dyn Watch) -> crate::Result<()> {
+    let sized = request.targets.iter().filter(|spec| spec.has("size"));
+    if !request.fill.is_empty() || sized.clone().next().is_none() {
+        return Ok(());
+    }
+    let (bytes, _) = aging::peak_bytes(workload, ui)?;
+    let mut short = aging::Shortages::default();
+    sized.for_each(|spec| short.look(spec, bytes, request.bench.is_some()));
+    if let Some(short) = short.said() {
+        ui.warn(&table::wrapped(&short, "", ""));
+    }
+    Ok(())
 }
 
 /// That benchmarks would say something: a target did most of the workload.

@@ -44,6 +44,7 @@
 
 pub mod after;
 pub mod aging;
+mod bases;
 pub mod benching;
 pub mod build;
 pub mod cffs_image;

@@ -30,6 +30,8 @@ use std::path::{Component, Path, PathBuf};
 
 /// Name of the manifest.
 const MANIFEST: &str = "run.json";
+/// What a reproduced paper leaves in its folder.
+const REPRODUCTION: &str = "reproduction.json";
 
 /// What was run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -205,8 +207,9 @@ pub(crate) fn inside(above: &Path, name: &Path) -> crate::Result<()> {
 /// Refuses an experiment where a run is asked for.
 ///
 /// # Errors
-/// The folder is one of an experiment; the error names a run of it.
+/// The folder is one of an experiment; the error names a run of it. Or it is that of a reproduced paper.
 pub fn no_experiment(folder: &Path) -> crate::Result<()> {
+    no_reproduction(folder)?;
     if !experiment::Manifest::is_experiment(folder) {
         return Ok(());
     }
@@ -220,6 +223,21 @@ pub fn no_experiment(folder: &Path) -> crate::Result<()> {
         folder.display(),
         folder.join(run).display()
     );
+}
+
+/// That a folder is not that of a reproduced paper.
+///
+/// # Errors
+/// It is one; the error names what it has.
+pub fn no_reproduction(folder: &Path) -> crate::Result<()> {
+    if folder.join(REPRODUCTION).is_file() {
+        bail!(
+            "{}: a reproduced paper, which is no run: its page is index.html, and its tables are CSV files beside it, \
+             of which comparison.csv has every row",
+            folder.display()
+        );
+    }
+    Ok(())
 }
 
 impl Manifest {

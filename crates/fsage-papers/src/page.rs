@@ -71,6 +71,18 @@ pub fn report(paper: &Paper, made: &Reproduction) -> Report {
         facts: [
             ("question", run.question.clone()),
             ("what is run", facts(paper)),
+            (
+                "to cite",
+                format!(
+                    "the paper, and {} with the command below; `CITATION.cff` has the entry",
+                    Build::this()
+                ),
+            ),
+            (
+                "data",
+                "CSV files beside this page, one a figure or table; comparison.csv has every row"
+                    .to_owned(),
+            ),
         ]
         .map(|(label, value)| Fact {
             label: label.to_owned(),
@@ -86,7 +98,7 @@ pub fn report(paper: &Paper, made: &Reproduction) -> Report {
     }
 }
 
-/// The tally; of a quick look what that means; otherwise what differs, a finding a cause, of which the first are shown.
+/// The tally, of a quick look behind what that means; otherwise what differs, a finding a cause, of which the first are shown.
 fn verdict(paper: &Paper, lines: &[Line]) -> Vec<Finding> {
     let finding = |text, tone, section: &str| Finding {
         text,
@@ -94,11 +106,12 @@ fn verdict(paper: &Paper, lines: &[Line]) -> Vec<Finding> {
         section: Some(section.to_owned()),
     };
     let tally = Tally::of(lines).to_string();
-    let mut findings = vec![finding(tally, Tone::Neutral, "comparison")];
     if let Some(quick) = super::quick_look(paper) {
-        findings.push(finding(quick, Tone::Bad, "comparison"));
-        return findings;
+        // What it means comes before what it counts.
+        let quick = finding(quick, Tone::Bad, "comparison");
+        return vec![quick, finding(tally, Tone::Neutral, "comparison")];
     }
+    let mut findings = vec![finding(tally, Tone::Neutral, "comparison")];
     findings.extend(agrees(lines).map(|text| finding(text, Tone::Good, "comparison")));
     let before = findings.len();
     let causes = together::of_lines(paper, lines);

@@ -133,7 +133,8 @@ pub static REAL_KINDS: [RealKind; 2] = [
         place: "a type of file system: loop:ext4",
         own_keys: LOOP_KEYS,
         place_of: loop_place,
-        hint: "",
+        hint: "; what `mount -o` takes stands in mount=\"allocsize=64k\", what is in /sys/fs in \
+               sysfs=\"mb_group_prealloc=64\"",
         examples: &["loop:ext4,size=4G", "loop:xfs,size=4G,data=fallocate"],
     },
 ];
@@ -323,7 +324,7 @@ fn set_loop(options: &mut LoopOptions, key: &str, value: Option<&str>) -> Result
             let value = needed(key, value)?;
             let blocks = value
                 .parse()
-                .map_err(|_| bad(key, value, "a number of blocks"))?;
+                .map_err(|_| bad(key, value, "a number of blocks, as in 16"))?;
             options.stream_request = Some(blocks);
         }
         "sysfs" => {

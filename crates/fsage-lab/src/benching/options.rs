@@ -195,7 +195,7 @@ impl Options {
     }
 
     /// Names of the disk and the machine: those of papers where nothing else is known.
-    fn machine_names(&self) -> (&str, &str) {
+    pub fn machine_names(&self) -> (&str, &str) {
         let device = self.device.as_deref().unwrap_or(DEVICE);
         (device, self.host.as_deref().unwrap_or(HOST))
     }

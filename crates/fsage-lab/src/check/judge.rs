@@ -8,7 +8,7 @@ use crate::benching::flash::FLASH;
 use crate::days::DayRow;
 use crate::room;
 use fsage_bench::benchmarks;
-use fsage_metrics::files;
+use fsage_metrics::{Better, METRICS, files};
 
 /// A target, and the one of the baseline that it is set beside. None where there is no baseline, or no such target.
 pub struct Pair<'a> {
@@ -71,7 +71,7 @@ fn metric(verdict: &mut Verdict, rule: &Rule, column: &str, when: When, pair: &P
         Err(why) => return verdict.fail(why),
     };
     verdict.checked = points.len();
-    verdict.found = said(&points);
+    verdict.found = said(column, &points);
     let beyond = rule.bounds.iter().flat_map(|bound| {
         let of =
             |point: &Point<'_>| bound.excess(point.value, point.baseline.unwrap_or(point.value));
@@ -388,24 +388,46 @@ fn at(day: &DayRow) -> String {
     }
 }
 
-/// The values that hold, in short.
-fn said(points: &[Point<'_>]) -> String {
+/// Whether a value is better or worse than that of the baseline, in brackets; nothing where it is neither, or may be by
+/// chance.
+fn compared(column: &str, value: f64, baseline: f64) -> &'static str {
+    let is_chance = room::is_count(column) && room::is_by_chance(value, baseline);
+    let metric = METRICS.iter().find(|metric| metric.id == column);
+    match metric.map(|metric| metric.better) {
+        _ if is_chance => "",
+        Some(Better::Higher) if value > baseline => " (better)",
+        Some(Better::Higher) if value < baseline => " (worse)",
+        Some(Better::Lower) if value < baseline => " (better)",
+        Some(Better::Lower) if value > baseline => " (worse)",
+        _ => "",
+    }
+}
+
+/// The values that hold, in short, and how the last of them stands beside the baseline's.
+fn said(column: &str, points: &[Point<'_>]) -> String {
+    let beside = points.last().and_then(|last| {
+        let baseline = last.baseline?;
+        let how = compared(column, last.value, baseline);
+        Some(format!(
+            "{}, baseline {}{how}",
+            number(last.value),
+            number(baseline)
+        ))
+    });
     let [point] = points else {
         let values = points.iter().map(|point| point.value);
         let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| {
             (x.min(low), x.max(high))
         });
+        let beside = beside.map_or_else(String::new, |beside| format!("; on the last {beside}"));
         return format!(
-            "{} to {} on {} days",
+            "{} to {} on {} days{beside}",
             number(low),
             number(high),
             points.len()
         );
     };
-    let baseline = point
-        .baseline
-        .map_or_else(String::new, |old| format!(", baseline {}", number(old)));
-    format!("{}{baseline}", number(point.value))
+    beside.unwrap_or_else(|| number(point.value))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! How layouts of a target differ from those of the first target, life by life: what chance does to a life it does to
+//! How layouts of a target differ from those of its [base](crate::bases), life by life: what chance does to a life it does to
 //! both, so that differences are known that means over lives hide.
 
-use super::results::{Row, values};
+use super::results::{Row, are_beside_first, values};
 use super::verdict::Verdict;
 use crate::clusters;
 use crate::life::{self, Life};
@@ -24,7 +24,7 @@ pub const METRICS: [&Metric; 4] = [
 /// Lives under which an interval says nothing.
 pub(super) const LEAST: usize = 3;
 
-/// A metric in which the lives of a target differ from those of the first one.
+/// A metric in which the lives of a target differ from those of its base.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Beside {
     /// Its id.
@@ -38,14 +38,14 @@ pub(super) struct Beside {
 }
 
 /// The metrics in which they differ.
-pub(super) fn of(lives: &[&Verdict], first: &[&Verdict]) -> Vec<Beside> {
-    let is_unlike = blocks_are_unlike(lives.iter().chain(first).copied());
+pub(super) fn of(lives: &[&Verdict], base: &[&Verdict]) -> Vec<Beside> {
+    let is_unlike = blocks_are_unlike(lives.iter().chain(base).copied());
     let differing = METRICS.iter().enumerate().filter_map(|(place, metric)| {
         if is_unlike && metric.id == layout_score::SCORE.id {
             return None;
         }
         let end = |verdict: &Verdict| verdict.ends[place];
-        let (difference, (low, high), lives) = difference(values(lives, end), values(first, end))?;
+        let (difference, (low, high), lives) = difference(values(lives, end), values(base, end))?;
         (low > 0.0 || high < 0.0).then_some(Beside {
             metric: metric.id,
             difference,
@@ -134,23 +134,29 @@ fn signed(value: f64, half: f64) -> String {
 /// # Errors
 /// `out` fails.
 pub(super) fn print(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
-    let mut differing = table::table(&["metric", "target", "difference", "95 % interval"]);
-    table::align_left(&mut differing, &[1]);
+    let is_first = are_beside_first(rows);
+    let titles = ["metric", "target"].into_iter();
+    let titles = titles.chain((!is_first).then_some("beside"));
+    let titles = titles.chain(["difference", "95 % interval"]);
+    let mut differing = table::table(&titles.collect::<Vec<_>>());
+    table::align_left(&mut differing, if is_first { &[1] } else { &[1, 2] });
     let is_one_workload = rows.iter().all(|row| row.workload() == rows[0].workload());
     for row in rows {
         for beside in row.beside() {
             let (low, high) = beside.interval;
             let half = (high - low) / 2.0;
-            differing.add_row([
-                beside.metric.to_owned(),
-                if is_one_workload {
-                    row.named().to_owned()
-                } else {
-                    row.name()
-                },
+            let named = if is_one_workload {
+                row.named().to_owned()
+            } else {
+                row.name()
+            };
+            let base = row.base().filter(|_| !is_first);
+            let cells = [beside.metric.to_owned(), named].into_iter();
+            let cells = cells.chain(base.map(str::to_owned)).chain([
                 signed(beside.difference, half),
                 format!("{} to {}", signed(low, half), signed(high, half)),
             ]);
+            differing.add_row(cells.collect::<Vec<String>>());
         }
     }
     if differing.is_empty() {
@@ -173,7 +179,9 @@ pub(super) fn print(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
         out,
         "\nBeside {}, life by life: what differs, however little, {} of {} comparisons. Each interval\nis for one \
          of them: of twenty expect one false difference.{left_out}\n\n{differing}",
-        if is_one_workload {
+        if !is_first {
+            "the target that each adds options to"
+        } else if is_one_workload {
             rows[0].named()
         } else {
             "the first target"

@@ -13,7 +13,9 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// So many cells of a kind are tried at least, however long they take: the interval of a mean needs more than one.
+/// How long cells are tried where nobody says so.
+const BUDGET: Duration = Duration::from_secs(30);
+/// So many cells of a kind are tried at least where nobody gives a budget: the interval of a mean needs more than one.
 const FEWEST: usize = 3;
 /// And no more than this.
 const MOST: usize = 12;
@@ -96,8 +98,9 @@ struct Seen {
     bytes: Vec<f64>,
 }
 
-/// Runs a few cells, drawn by their names, one after another, until `budget` is over, and judges by them what the
-/// others take. They are done then, as if the experiment had been interrupted behind them.
+/// Runs a few cells, drawn by their names, one after another, until the budget of `options` is over, and judges by them
+/// what the others take. They are done then, as if the experiment had been interrupted behind them. A cell that has begun
+/// ends, and of each kind one is tried at least; of three there is an interval.
 ///
 /// # Errors
 /// As for [`run`](super::run).
@@ -105,7 +108,6 @@ pub fn estimate(
     plan: &Plan,
     folder: &Path,
     options: &Options,
-    budget: Duration,
     ui: &dyn Watch,
 ) -> crate::Result<Estimate> {
     let _at_work = begin(plan, folder, None)?;
@@ -127,7 +129,8 @@ pub fn estimate(
     let mut trial = Trial {
         plan,
         folder,
-        until: began + budget,
+        until: began + options.budget.unwrap_or(BUDGET),
+        fewest: if options.budget.is_some() { 1 } else { FEWEST },
         makes: Seen::default(),
         made: HashSet::new(),
         failed: BTreeMap::new(),
@@ -186,6 +189,8 @@ struct Trial<'a> {
     plan: &'a Plan,
     folder: &'a Path,
     until: Instant,
+    /// So many cells of a kind are tried however long they take.
+    fewest: usize,
     /// What making workloads took.
     makes: Seen,
     /// Workloads that are there.
@@ -208,7 +213,7 @@ impl Trial<'_> {
             .ui
             .bar_count(Some(cells.len().min(MOST) as u64), "trying");
         for (at, cell) in cells.iter().take(MOST).enumerate() {
-            if at >= FEWEST && Instant::now() >= self.until {
+            if at >= self.fewest && Instant::now() >= self.until {
                 break;
             }
             let workload = &self.plan.workloads[cell.workload];

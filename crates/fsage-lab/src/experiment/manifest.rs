@@ -16,7 +16,7 @@
 use super::cells;
 use crate::build::Build;
 use crate::error::{Context, bail};
-use crate::run_folder::inside;
+use crate::run_folder::{inside, no_reproduction};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -157,6 +157,7 @@ impl Manifest {
     /// # Errors
     /// It is not there, or no manifest of this version.
     pub fn read(folder: &Path) -> crate::Result<Manifest> {
+        no_reproduction(folder)?;
         let path = folder.join(MANIFEST);
         let text = fsage_input::text(&path, fsage_input::MANIFEST_BYTES).with_context(|| {
             format!(

@@ -5,6 +5,7 @@ use super::cells::run_folder;
 use super::manifest::{Cell, Manifest, State};
 use super::treated::{self, StageMean};
 use super::verdict::{self, Verdict, phases};
+use crate::bases;
 use crate::benching::{PhaseRatio, digits as speed_digits};
 use crate::fullness;
 use crate::life::{self, Life};
@@ -13,7 +14,7 @@ use crate::report::words::counted;
 use crate::table;
 use fsage_bench::{Better, Summary};
 use serde::Serialize;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -43,12 +44,21 @@ pub struct Row {
     layout_change: Option<Mean>,
     /// The layout score as a multiple of that of the control.
     layout_ratio: Option<Mean>,
-    /// The aged file system in benchmarks: itself, beside the control, and beside the first target.
+    /// Specification of the target that it is compared with; none of the first of a workload.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    base: Option<String>,
+    /// What tables call that.
+    #[serde(skip)]
+    base_named: Option<String>,
+    /// Whether that is the first target of the workload.
+    #[serde(skip)]
+    is_beside_first: bool,
+    /// The aged file system in benchmarks: itself, beside the control, and beside its base.
     throughput: Vec<PhaseMean>,
-    /// How layouts differ from those of the first target, life by life.
+    /// How layouts differ from those of its base, life by life.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     beside: Vec<Beside>,
-    /// Whether its layout scores do not compare with those of the first target.
+    /// Whether its layout scores do not compare with those of its base.
     #[serde(skip)]
     has_unlike_blocks: bool,
     /// Before and after each treatment.
@@ -79,12 +89,12 @@ struct PhaseMean {
     aged_by_control: Mean,
     /// The value itself.
     aged: Mean,
-    /// As a multiple of the aged first target of that workload, of the lives that both lived; none of the first itself.
+    /// As a multiple of its aged base, of the lives that both lived; none of the first target.
     #[serde(skip_serializing_if = "Option::is_none")]
-    aged_by_first: Option<Mean>,
+    aged_by_base: Option<Mean>,
     /// The same of both controls: what the difference was before age.
     #[serde(skip_serializing_if = "Option::is_none")]
-    control_by_first: Option<Mean>,
+    control_by_base: Option<Mean>,
 }
 
 impl Mean {
@@ -131,12 +141,17 @@ impl Row {
         &self.after
     }
 
-    /// How layouts differ from those of the first target.
+    /// What tables call the target that it is compared with; none of the first.
+    pub(super) fn base(&self) -> Option<&str> {
+        self.base_named.as_deref()
+    }
+
+    /// How layouts differ from those of its base.
     pub(super) fn beside(&self) -> &[Beside] {
         &self.beside
     }
 
-    /// Whether its layout scores do not compare with those of the first target, having blocks of another size.
+    /// Whether its layout scores do not compare with those of its base, having blocks of another size.
     pub(super) fn has_unlike_blocks(&self) -> bool {
         self.has_unlike_blocks
     }
@@ -211,15 +226,26 @@ pub fn rows(experiment: &Path, manifest: &Manifest) -> crate::Result<Vec<Row>> {
     let verdicts = verdicts.collect::<crate::Result<Vec<Vec<(String, Verdict)>>>>()?;
     let targets: Vec<&str> = pairs.iter().map(|(_, target)| *target).collect();
     let (names, _) = names::in_tables(&targets);
-    let mut first_of: HashMap<&str, usize> = HashMap::new();
+    let mut of_workloads: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (place, (workload, _)) in pairs.iter().enumerate() {
+        of_workloads.entry(workload).or_default().push(place);
+    }
+    // The places of the base and of the first target.
+    let mut base_of: Vec<Option<(usize, usize)>> = vec![None; pairs.len()];
+    for places in of_workloads.values() {
+        let targets: Vec<&str> = places.iter().map(|&place| targets[place]).collect();
+        for (&place, base) in places.iter().zip(bases::of(&targets)) {
+            base_of[place] = base.map(|base| (places[base], places[0]));
+        }
+    }
     let rows = pairs.iter().zip(&verdicts).enumerate();
     let rows = rows.map(|(place, (pair, verdicts_of))| {
         let count = |state| {
             let of_pair = cells_of[pair].iter();
             of_pair.filter(|cell| cell.state == state).count()
         };
-        let first = *first_of.entry(&pair.0).or_insert(place);
-        let first = (first != place).then(|| of_cells(&verdicts[first]));
+        let base = base_of[place];
+        let of_base = base.map(|(base, _)| of_cells(&verdicts[base]));
         let of_row = of_cells(verdicts_of);
         let of_all = |value: fn(&Verdict) -> Option<f64>| Mean::over(values(&of_row, value));
         let lives: HashSet<&Life> = of_row.iter().map(|verdict| &verdict.life).collect();
@@ -235,11 +261,14 @@ pub fn rows(experiment: &Path, manifest: &Manifest) -> crate::Result<Vec<Row>> {
             layout_end: of_all(|verdict| verdict.layout_end),
             layout_change: of_all(|verdict| verdict.layout_change),
             layout_ratio: of_all(|verdict| verdict.layout_ratio),
-            throughput: throughput(&of_row, first.as_deref()),
-            has_unlike_blocks: first.as_ref().is_some_and(|first| {
-                beside::blocks_are_unlike(of_row.iter().chain(first).copied())
-            }),
-            beside: first.map_or_else(Vec::new, |first| beside::of(&of_row, &first)),
+            base: base.map(|(base, _)| targets[base].to_owned()),
+            base_named: base.map(|(base, _)| names[base].clone()),
+            is_beside_first: base.is_none_or(|(base, first)| base == first),
+            throughput: throughput(&of_row, of_base.as_deref()),
+            has_unlike_blocks: of_base
+                .as_ref()
+                .is_some_and(|base| beside::blocks_are_unlike(of_row.iter().chain(base).copied())),
+            beside: of_base.map_or_else(Vec::new, |base| beside::of(&of_row, &base)),
             after: treated::stages(
                 of_row
                     .iter()
@@ -282,7 +311,7 @@ pub(super) fn values<'a>(
 }
 
 /// The benchmarks of a target over its lives.
-fn throughput(of: &[&Verdict], first: Option<&[&Verdict]>) -> Vec<PhaseMean> {
+fn throughput(of: &[&Verdict], base: Option<&[&Verdict]>) -> Vec<PhaseMean> {
     let ratios = || of.iter().flat_map(|verdict| &verdict.throughput);
     let means = phases(ratios().map(PhaseRatio::of)).into_iter();
     let means = means.filter_map(|phase| {
@@ -291,9 +320,9 @@ fn throughput(of: &[&Verdict], first: Option<&[&Verdict]>) -> Vec<PhaseMean> {
             let mut ratios = verdict.throughput.iter();
             ratios.find(|ratio| ratio.of() == phase).map(value)
         };
-        let by_first = |value: fn(&PhaseRatio) -> f64| {
+        let by_base = |value: fn(&PhaseRatio) -> f64| {
             let value = |verdict: &Verdict| in_phase(verdict, value);
-            let pairs = life::pairs(values(of, value), values(first?, value));
+            let pairs = life::pairs(values(of, value), values(base?, value));
             let ratios = pairs.iter().map(|(of, than)| of / than);
             Mean::of(&ratios.collect::<Vec<f64>>())
         };
@@ -307,8 +336,8 @@ fn throughput(of: &[&Verdict], first: Option<&[&Verdict]>) -> Vec<PhaseMean> {
             aged_by_control: Mean::over(values(of, |verdict| {
                 in_phase(verdict, |ratio| ratio.aged_by_control)
             }))?,
-            aged_by_first: by_first(|ratio| ratio.aged),
-            control_by_first: by_first(|ratio| ratio.control),
+            aged_by_base: by_base(|ratio| ratio.aged),
+            control_by_base: by_base(|ratio| ratio.control),
         })
     });
     means.collect()
@@ -394,6 +423,11 @@ fn come_in_sizes(rows: &[Row]) -> bool {
     of_workloads.any(|rows| fullness::are_sizes(rows.iter().map(|row| row.target.as_str())))
 }
 
+/// Whether every target is compared with the first of its workload.
+pub(super) fn are_beside_first(rows: &[Row]) -> bool {
+    rows.iter().all(|row| row.is_beside_first)
+}
+
 /// The benchmarks, if there are any.
 fn print_benchmarks(out: &mut impl Write, rows: &[Row]) -> io::Result<bool> {
     let of_all = rows.iter().flat_map(|row| &row.throughput);
@@ -403,16 +437,18 @@ fn print_benchmarks(out: &mut impl Write, rows: &[Row]) -> io::Result<bool> {
     }
     // What all rows have in common is not said in each.
     let is_one_workload = rows.iter().all(|row| row.workload == rows[0].workload);
-    let first = if is_one_workload {
+    let base = if !are_beside_first(rows) {
+        "its base"
+    } else if is_one_workload {
         rows[0].named.as_str()
     } else {
         "first target"
     };
     let mut means = rows.iter().flat_map(|row| &row.throughput);
-    let is_any = means.any(|mean| mean.aged_by_first.is_some());
-    let has_first = is_any && !come_in_sizes(rows);
-    let beside = ["aged", "fresh"].map(|state| format!("{state}, by\n{first}"));
-    let beside = beside.iter().map(String::as_str).filter(|_| has_first);
+    let is_any = means.any(|mean| mean.aged_by_base.is_some());
+    let has_base = is_any && !come_in_sizes(rows);
+    let beside = ["aged", "fresh"].map(|state| format!("{state}, by\n{base}"));
+    let beside = beside.iter().map(String::as_str).filter(|_| has_base);
     let titles = ["benchmark"].into_iter();
     let titles = titles.chain((!is_one_workload).then_some("workload"));
     let titles = titles.chain(["target", "aged", "unit", "aged / control"]);
@@ -436,13 +472,22 @@ fn print_benchmarks(out: &mut impl Write, rows: &[Row]) -> io::Result<bool> {
                 mean.unit.clone(),
                 Mean::shown_ratio(Some(&mean.aged_by_control)),
             ]);
-            let beside = [&mean.aged_by_first, &mean.control_by_first];
-            let beside = beside.into_iter().filter(|_| has_first);
+            let beside = [&mean.aged_by_base, &mean.control_by_base];
+            let beside = beside.into_iter().filter(|_| has_base);
             let beside = beside.map(|mean| Mean::shown_ratio(mean.as_ref()));
             table.add_row(cells.chain(beside).collect::<Vec<String>>());
         }
     }
     writeln!(out, "\n{table}")?;
+    if has_base && !are_beside_first(rows) {
+        let mut bases: Vec<String> = Vec::new();
+        for row in rows {
+            let base = row.base().map(|base| format!("{} by {base}", row.named));
+            bases.extend(base.filter(|base| !bases.contains(base)));
+        }
+        let bases = format!("By its base: {}.", bases.join(", "));
+        writeln!(out, "{}", table::wrapped(&bases, "", ""))?;
+    }
     Ok(true)
 }
 

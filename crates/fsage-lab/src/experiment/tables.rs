@@ -5,7 +5,7 @@
 //! | `results.parquet` | a metric at the end of a cell, or a ratio of a benchmark |
 //! | `days.parquet` | a day of a cell, with every metric in a column |
 //! | `bench.parquet` | a measurement of a cell |
-//! | `means.parquet` | a metric of a workload on a target over its seeds and repetitions, and beside the first target |
+//! | `means.parquet` | a metric of a workload on a target over its seeds and repetitions, and beside its base |
 //!
 //! They are made from cells that are complete, in the order of the manifest, so that whoever ran the cells, on however
 //! many machines, gets the same bytes.
@@ -13,6 +13,7 @@
 use super::cells::run_folder;
 use super::manifest::{Cell, Manifest, State};
 use crate::after;
+use crate::bases;
 use crate::benching::{self, flash, results};
 use crate::days::{self, DayRow};
 use crate::error::Context;
@@ -367,7 +368,7 @@ fn columns_of_mean() -> Vec<Column> {
         number("mean"),
         number("low"),
         number("high"),
-        text("first_target"),
+        text("base"),
         number("difference"),
         number("difference_low"),
         number("difference_high"),
@@ -381,8 +382,6 @@ fn columns_of_mean() -> Vec<Column> {
 struct Group {
     /// Values of the keys, of the first cell.
     keys: Vec<Value>,
-    /// See [`Cell::life`].
-    compared: String,
     target: String,
     metric: String,
     unit: String,
@@ -394,8 +393,8 @@ struct Group {
 struct Means {
     groups: Vec<Group>,
     places: HashMap<(String, String, String), usize>,
-    /// By workload, what is varied beside it and the target, and metric the group of the first target that has it.
-    first: HashMap<(String, String), usize>,
+    /// By workload, what is varied beside it and the target, and metric the groups of the targets that have it.
+    of_metric: BTreeMap<(String, String), Vec<usize>>,
 }
 
 impl Means {
@@ -407,7 +406,6 @@ impl Means {
         let place = *self.places.entry(key).or_insert_with(|| {
             groups.push(Group {
                 keys: keys.of_group(cell),
-                compared: cell.life(),
                 target: cell.target.clone(),
                 metric: ended.metric.clone(),
                 unit: ended.unit,
@@ -415,19 +413,37 @@ impl Means {
             });
             groups.len() - 1
         });
-        self.first
-            .entry((cell.life(), ended.metric))
-            .or_insert(place);
+        let of_metric = self.of_metric.entry((cell.life(), ended.metric));
+        let of_metric = of_metric.or_default();
+        if !of_metric.contains(&place) {
+            of_metric.push(place);
+        }
         self.groups[place].lives.push((life.clone(), ended.value));
     }
 
+    /// The group of each group's base.
+    fn bases(&self) -> Vec<Option<usize>> {
+        let mut base_of = vec![None; self.groups.len()];
+        // Most metrics are known of all targets.
+        let mut known: HashMap<Vec<&str>, Vec<Option<usize>>> = HashMap::new();
+        for places in self.of_metric.values() {
+            let targets = places.iter().map(|&place| &*self.groups[place].target);
+            let targets: Vec<&str> = targets.collect();
+            let bases = known.entry(targets);
+            let bases = bases.or_insert_with_key(|targets| bases::of(targets));
+            for (&place, base) in places.iter().zip(bases) {
+                base_of[place] = base.map(|base| places[base]);
+            }
+        }
+        base_of
+    }
+
     fn write(&self, push: &mut dyn FnMut(Vec<Value>) -> crate::Result<()>) -> crate::Result<()> {
-        for (place, group) in self.groups.iter().enumerate() {
+        for (group, base) in self.groups.iter().zip(self.bases()) {
             let lives = life::by_life(group.lives.iter().cloned());
-            let first = self.first[&(group.compared.clone(), group.metric.clone())];
-            let first = (first != place).then(|| &self.groups[first]);
-            let pairs = first.map_or_else(Vec::new, |first| {
-                life::pairs(group.lives.iter().cloned(), first.lives.iter().cloned())
+            let base = base.map(|base| &self.groups[base]);
+            let pairs = base.map_or_else(Vec::new, |base| {
+                life::pairs(group.lives.iter().cloned(), base.lives.iter().cloned())
             });
             let differences: Vec<f64> = pairs.iter().map(|(of, than)| of - than).collect();
             let mut row = group.keys.clone();
@@ -439,7 +455,7 @@ impl Means {
             ]);
             let values = life::independent(group.lives.iter().cloned());
             row.extend(mean(&values, domain(&group.unit)));
-            row.push(first.map(|first| first.target.as_str()).into());
+            row.push(base.map(|base| base.target.as_str()).into());
             row.extend(mean(&differences, ANYWHERE));
             row.extend(mean(&ratios(&pairs), POSITIVE));
             push(row)?;
@@ -694,7 +710,7 @@ mod tests {
             ("u".to_owned(), ColumnKind::Text)
         );
         assert_eq!(with("target", &["x".into()]).0, "parameter_target");
-        for name in ["mean", "low", "cells", "first_target", "ratio", "measured"] {
+        for name in ["mean", "low", "cells", "base", "ratio", "measured"] {
             assert_eq!(with(name, &[1.into()]).0, format!("parameter_{name}"));
         }
         assert_eq!(

@@ -13,7 +13,7 @@ pub const NO_CRITERION: &str = "no criterion";
 /// The criterion for groups with as many free blocks as are searched for.
 pub const GOAL_LEN_SLOW: &str = "CR_GOAL_LEN_SLOW";
 /// What stands instead of a criterion where blocks were set aside before.
-const PREALLOCATED: &str = "preallocated";
+pub(super) const PREALLOCATED: &str = "preallocated";
 
 /// What the allocator of ext4 made of the requests for a file's data on a day.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -1,5 +1,6 @@
 //! Why a file lies in pieces, in one sentence.
 
+use super::served::PREALLOCATED;
 use super::{FileDay, GOAL_LEN_SLOW, NO_CRITERION, Served, worst_day};
 use crate::report::words::{counted, percent, thousands};
 use fsage_core::Verb;
@@ -55,7 +56,11 @@ pub(super) fn sentence(known: &Known<'_>) -> Option<String> {
 /// What the requests of that day came to.
 fn by_requests(served: &Served) -> String {
     let requests = counted(served.requests as u64, "request");
-    let (by, count) = match served.by.first() {
+    // What a preallocation gives lies where that was found: it is no cause, where a criterion served most of the rest.
+    let searched = served.by.iter().find(|(name, count)| {
+        name != PREALLOCATED && count * 2 >= served.requests.saturating_sub(served.at_goal)
+    });
+    let (by, count) = match searched.or(served.by.first()) {
         Some((name, count)) => (name.as_str(), *count),
         None => ("", 0),
     };
@@ -68,7 +73,9 @@ fn by_requests(served: &Served) -> String {
         GOAL_LEN_SLOW => {
             let long = match served.long_runs.map_or(0, |runs| runs.have) {
                 0 => "no group had a run as long",
-                _ => "groups with a run as long were passed over",
+                _ => {
+                    "a run as long was not among the first 200 pieces that it looks at (mb_max_to_scan)"
+                }
             };
             format!(
                 "for {count} of which a group had enough free blocks, but scattered: {long}, and {got} is the most \
@@ -260,9 +267,10 @@ mod tests {
             by_aligned: None,
             longest,
         });
-        assert!(
-            said(37, &days, Some(&served)).contains("groups with a run as long were passed over")
-        );
+        assert!(said(37, &days, Some(&served)).contains("was not among the first 200 pieces"));
+        served.by.insert(0, (PREALLOCATED.to_owned(), 33));
+        assert!(said(37, &days, Some(&served)).contains("was not among the first 200 pieces"));
+        served.by.remove(0);
         NO_CRITERION.clone_into(&mut served.by[0].0);
         assert!(
             said(37, &days, Some(&served))

@@ -104,7 +104,8 @@ impl<'a> Request<'a> {
 pub struct Written {
     /// The sentences of its verdict.
     pub verdict: Vec<Finding>,
-    /// Of each workload what comes first of them: the answer, behind what is to be known before it.
+    /// Of each of several workloads what comes first of them: the answer, behind what is to be known before it; of a
+    /// single one all.
     pub headlines: Vec<Finding>,
     /// Of these those that say what a number does that an experiment varies.
     pub by_value: Vec<Finding>,
@@ -218,6 +219,7 @@ fn write_page(
     for line in &material.missing {
         ui.warn(line);
     }
+    let is_single = material.groups.len() == 1;
     let (report, headlines) = page(material, beside);
     let page = fsage_report::render(&report)
         .with_context(|| format!("{of}: its report cannot be made"))?;
@@ -226,9 +228,14 @@ fn write_page(
         .with_context(|| format!("{}: cannot write the report", to.display()))?;
     file.finish()?;
     let sentences = report.verdict.into_iter().chain(report.folded);
+    let verdict: Vec<Finding> = sentences.collect();
     Ok(Written {
-        verdict: sentences.collect(),
-        headlines,
+        headlines: if is_single {
+            verdict.clone()
+        } else {
+            headlines
+        },
+        verdict,
         ..Written::default()
     })
 }
@@ -356,13 +363,16 @@ fn of_all(groups: &[Group], by_value: Vec<Finding>) -> Vec<Finding> {
     premises.chain(by_value).collect()
 }
 
-/// The same as a terminal has it, which has nothing else of what is said of a single workload.
+/// The same as a terminal has it, which has nothing else of what is said of a single workload: with what it holds for.
 fn in_terminal(groups: &[Group], by_value: Vec<Finding>) -> Vec<Finding> {
     if by_value.is_empty() || groups.len() > 1 {
         return of_all(groups, by_value);
     }
-    let premises = verdict::ran_out(groups);
-    premises.chain(by_value).collect()
+    let holds_for = groups.iter().flat_map(verdict::premise::findings);
+    verdict::ran_out(groups)
+        .chain(by_value)
+        .chain(holds_for)
+        .collect()
 }
 
 /// The page, and what comes first of the verdict on each workload.

@@ -122,11 +122,21 @@ pub struct Operation {
 /// The target is no model that is exact for a kernel; no right to mount; the workload cannot be read or does not fit;
 /// an interrupt.
 pub fn verify_model(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Verdict> {
+    if request.target.entry().is_some() {
+        // It says most of a key that the model does not have.
+        crate::aging::can_be_made(request.target)?;
+    }
     let Some(kernel) = request.target.kernel()? else {
+        let models = fsage_target::kernel_models();
+        let place = request.target.place.as_deref();
+        let meant = place.filter(|place| models.contains(place));
+        let meant = meant.map_or_else(String::new, |model| {
+            format!("; name the model, as in {model}:size=1G: the kernel's own is made to match")
+        });
         bail!(
-            "`{}` is no model of a file system of this kernel; those are: {}",
+            "`{}` is no model of a file system of this kernel{meant}; models: {}",
             request.target,
-            fsage_target::kernel_models().join(", ")
+            models.join(", ")
         );
     };
     is_there(request.workload)?;
@@ -152,16 +162,21 @@ pub fn verify_model(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Verd
     let Some((same, differing)) = differing else {
         return Ok(verdict);
     };
-    if let Some(difference) = &verdict.difference {
-        ui.note(&format!(
-            "They differ on day {}, {} differences: {}. Looking for the first operation, which takes some tens of \
-             replays.",
+    let seen = verdict.difference.as_ref().map(|difference| {
+        format!(
+            "They differ on day {}, {} differences: {}",
             verdict.days.max(1),
             difference.count,
             difference.what.first().map_or("", String::as_str)
-        ));
-    }
-    let Some((number, found)) = verifier.first(&events, same, differing)? else {
+        )
+    });
+    let seen = seen.unwrap_or_default();
+    ui.note(&format!(
+        "{seen}. Looking for the first operation, which takes some tens of replays."
+    ));
+    let found = verifier.first(&events, same, differing);
+    let found = found.with_context(|| format!("{seen}; the first operation was not found"))?;
+    let Some((number, found)) = found else {
         return verifier.repeated(&events, verdict);
     };
     let event = &events[number - 1];

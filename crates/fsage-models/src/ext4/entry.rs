@@ -57,6 +57,10 @@ const LACKS: &[(&str, &str)] = &[
         "data",
         "journaled data are not modeled; the kernel has them: loop:ext4,mount=data=journal",
     ),
+    (
+        "sysfs",
+        "of the settings in /sys it has `stream_req`; the kernel has all: loop:ext4,sysfs=\"mb_group_prealloc=64\"",
+    ),
     ("quota", "quotas are not modeled"),
     ("encrypt", "encryption is not modeled"),
 ];

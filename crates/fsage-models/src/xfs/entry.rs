@@ -47,6 +47,10 @@ const LACKS: &[(&str, &str)] = &[
         "a fixed preallocation is not modeled; the kernel has it: loop:xfs,mount=allocsize=64k",
     ),
     (
+        "inode64",
+        "inodes lie anywhere, as with the kernel's default inode64; the other way: loop:xfs,mount=inode32",
+    ),
+    (
         "inode32",
         "inodes lie anywhere; the kernel has the other way too: loop:xfs,mount=inode32",
     ),

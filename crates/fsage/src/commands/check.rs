@@ -118,6 +118,13 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     for doubt in outcome.doubts() {
         ui.note(&doubt);
     }
+    if let (Some(baseline), false) = (&args.baseline, outcome.passed) {
+        ui.note(&format!(
+            "Next: `fsage report {} {} -o both.html` shows what changed, side by side.",
+            baseline.display(),
+            run.display()
+        ));
+    }
     if outcome.passed {
         Ok(())
     } else {

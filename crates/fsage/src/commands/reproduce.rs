@@ -4,6 +4,7 @@ use crate::exit::No;
 use crate::summary;
 use crate::ui::{self, Ui};
 use anyhow::bail;
+use fsage_lab::build::Build;
 use fsage_lab::table;
 use fsage_papers::Reproduction;
 use fsage_papers::comparison::{self, Line, Tally};
@@ -166,7 +167,11 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
 fn published(folder: Folder, to: &Path, ui: Ui) -> anyhow::Result<()> {
     folder.publish()?;
     let page = to.join("index.html");
-    ui.note(&format!("\nThe page is {}.", page.display()));
+    ui.note(&format!(
+        "\nThe page is {}; CSV files beside it have its data. To cite: the paper, and {}.",
+        page.display(),
+        Build::this()
+    ));
     Ok(())
 }
 
@@ -432,19 +437,29 @@ fn print(out: &mut impl Write, paper: &Paper, made: &Reproduction) -> anyhow::Re
         }
     }
     print_beside(out, &made.lines)?;
-    let tally = Tally::of(&made.lines);
-    writeln!(out, "\n{tally}")?;
-    let rows = made.lines.iter().filter(|line| line.verdict.is_result());
-    if rows.count() > tally.met + tally.differs + tally.open + tally.of_others {
-        writeln!(out, "Rows that read one claim in several ways count once.")?;
+    let quick = fsage_papers::quick_look(paper);
+    writeln!(out)?;
+    if let Some(quick) = &quick {
+        writeln!(out, "{}", table::wrapped(quick, "", ""))?;
     }
-    if let Some(quick) = fsage_papers::quick_look(paper) {
-        writeln!(out, "{quick}")?;
-    } else if made
-        .lines
-        .iter()
-        .any(|line| line.verdict == comparison::Verdict::Differs)
-    {
+    let tally = Tally::of(&made.lines);
+    let rows = made.lines.iter().filter(|line| line.verdict.is_result());
+    let (rows, claims) = (
+        rows.count(),
+        tally.met + tally.differs + tally.open + tally.of_others,
+    );
+    let several = if rows > claims {
+        format!(" The {rows} rows above read some claims in several ways; a claim counts once.")
+    } else {
+        String::new()
+    };
+    writeln!(
+        out,
+        "{}",
+        table::wrapped(&format!("{tally}{several}"), "", "")
+    )?;
+    let mut verdicts = made.lines.iter().map(|line| line.verdict);
+    if quick.is_none() && verdicts.any(|verdict| verdict == comparison::Verdict::Differs) {
         writeln!(
             out,
             "The page has why, row by row, with the run or the table that shows it."
@@ -461,7 +476,8 @@ fn print_beside(out: &mut impl Write, lines: &[Line]) -> anyhow::Result<()> {
         if rows.is_empty() {
             continue;
         }
-        writeln!(out, "\n{}: {}", verdict.as_str(), rows.len())?;
+        let plural = if rows.len() == 1 { "" } else { "s" };
+        writeln!(out, "\n{}: {} row{plural}", verdict.as_str(), rows.len())?;
         if verdict.is_result() {
             for line in rows {
                 let ours = line.ours_text();

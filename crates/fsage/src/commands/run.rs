@@ -14,8 +14,10 @@ use fsage_lab::images;
 use fsage_lab::report::{self, print_findings};
 use fsage_lab::table::wrapped;
 use fsage_papers::Papers;
+use fsage_report::Finding;
 use fsage_target::TargetSpec;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -76,9 +78,6 @@ pub struct Args {
     #[arg(long, value_name = "NAME", conflicts_with_all = ["file", "output", "dry_run", "shard", "json"])]
     show: Option<String>,
 }
-
-/// How long cells are tried for an estimate.
-const TRIAL: Duration = Duration::from_secs(30);
 
 /// A time, as in `2h`, `30m` or `90s`.
 fn time(text: &str) -> Result<Duration, String> {
@@ -193,8 +192,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         return Ok(out.flush()?);
     }
     if args.estimate {
-        let budget = args.budget.unwrap_or(TRIAL);
-        let estimate = experiment::estimate(&plan, &folder, &options, budget, &ui)?;
+        let estimate = experiment::estimate(&plan, &folder, &options, &ui)?;
         if args.json {
             summary::print_json(&mut out, &estimate)?;
         } else {
@@ -243,6 +241,20 @@ pub struct Said {
     pub verdict: bool,
 }
 
+/// What simulated targets are benchmarked on, if any are.
+fn machines(plan: &Plan) -> Option<String> {
+    let simulated = plan.cells.iter();
+    let simulated = simulated.filter(|cell| matches!(cell.spec.real(), Ok(None)));
+    let machines: BTreeSet<String> = simulated
+        .filter_map(|cell| {
+            let (device, host) = plan.ways[cell.way].bench.as_ref()?.machine_names();
+            Some(format!("--device {device} --host {host}"))
+        })
+        .collect();
+    let machines: Vec<String> = machines.into_iter().collect();
+    (!machines.is_empty()).then(|| format!("Simulated targets ran on {}.", machines.join(", ")))
+}
+
 /// Says how much room the images of all cells take, where that is much.
 fn say_room(folder: &Path, shown: &Path, manifest: &Manifest, ui: Ui) {
     let complete = manifest.cells.iter();
@@ -256,6 +268,40 @@ fn say_room(folder: &Path, shown: &Path, manifest: &Manifest, ui: Ui) {
     images::say_room(shown, runs, &ui);
 }
 
+/// What the page of an experiment concludes, as far as a terminal has it.
+#[derive(Default)]
+struct Concluded {
+    page: Option<String>,
+    verdict: Vec<Finding>,
+    /// What a number does that is varied.
+    by_value: Vec<Finding>,
+    fullness: Vec<Fullness>,
+    /// Whether the page says more.
+    has_more: bool,
+}
+
+/// Writes the page, and picks what is printed of its verdict.
+fn conclude(place: &Place<'_>, said: Said, ui: Ui) -> anyhow::Result<Concluded> {
+    // The page and its warnings name the folder as the user does.
+    std::env::set_current_dir(place.start)?;
+    let path = place.shown.join(report::PAGE);
+    let request = report::Request::new(place.shown, &path).beside(&Papers);
+    let written = report::report(&request, &ui)?;
+    let all = written.verdict.len();
+    let (verdict, by_value) = match written.by_value {
+        _ if said.verdict => (written.verdict, Vec::new()),
+        none if none.is_empty() => (written.headlines, none),
+        by_value => (Vec::new(), by_value),
+    };
+    Ok(Concluded {
+        page: Some(path.display().to_string()),
+        has_more: verdict.len() < all,
+        verdict,
+        by_value,
+        fullness: written.fullness,
+    })
+}
+
 /// Runs the cells, and writes and says what comes of them.
 pub fn run_cells(
     plan: &Plan,
@@ -264,11 +310,7 @@ pub fn run_cells(
     said: Said,
     ui: Ui,
 ) -> anyhow::Result<()> {
-    let &Place {
-        folder,
-        shown,
-        start,
-    } = place;
+    let &Place { folder, shown, .. } = place;
     let json = said.json;
     let mut out = ui::stdout();
     let resume = || format!("{}: the same command resumes it", shown.display());
@@ -282,29 +324,27 @@ pub fn run_cells(
     let rows = experiment::rows(folder, &ran.manifest)?;
     if !json {
         experiment::print_results(&mut out, &rows)?;
+        if let Some(machines) = machines(plan).filter(|_| !said.verdict) {
+            writeln!(out, "{machines}")?;
+        }
         out.flush()?;
     }
     let mut checked = None;
     if let Some(of) = plan.check.as_ref().filter(|_| ran.is_over()) {
         checked = Some(check::check(folder, &of.rules, of.baseline.as_deref())?);
     }
-    let (mut page, mut verdict, mut by_value) = (None, Vec::new(), Vec::new());
-    let mut fullness = Vec::new();
-    if plan.writes_report && ran.is_over() {
-        // The page and its warnings name the folder as the user does.
-        std::env::set_current_dir(start)?;
-        let path = shown.join(report::PAGE);
-        let request = report::Request::new(shown, &path).beside(&Papers);
-        let written = report::report(&request, &ui)?;
-        fullness = written.fullness;
-        // Of an experiment the page has the rest.
-        (verdict, by_value) = match written.by_value {
-            _ if said.verdict => (written.verdict, Vec::new()),
-            none if none.is_empty() => (written.headlines, none),
-            by_value => (Vec::new(), by_value),
-        };
-        page = Some(path.display().to_string());
-    }
+    let concluded = if plan.writes_report && ran.is_over() {
+        conclude(place, said, ui)?
+    } else {
+        Concluded::default()
+    };
+    let Concluded {
+        page,
+        verdict,
+        by_value,
+        fullness,
+        has_more,
+    } = concluded;
     if json {
         let json = Json {
             name: &plan.name,
@@ -352,7 +392,7 @@ pub fn run_cells(
         ui.note(&format!("Cells that were done before: {}.", ran.skipped));
     }
     say_room(folder, shown, &ran.manifest, ui);
-    ui.note(&where_it_is(page.as_deref(), shown, said));
+    ui.note(&where_it_is(page.as_deref(), shown, has_more));
     let own = ran
         .manifest
         .cells
@@ -366,14 +406,14 @@ pub fn run_cells(
 }
 
 /// Where the page is, and whether it says more than was printed, or else the experiment.
-fn where_it_is(page: Option<&str>, shown: &Path, said: Said) -> String {
+fn where_it_is(page: Option<&str>, shown: &Path, has_more: bool) -> String {
     let Some(page) = page else {
         return format!("\nThe experiment is {}.", shown.display());
     };
-    let rest = if said.verdict {
-        ""
+    let rest = if has_more {
+        "; it has the rest of the verdict: what is said of each, and why"
     } else {
-        "; it has the rest of the verdict: what it holds for, and why"
+        ""
     };
     format!("\nThe report is {page}{rest}.")
 }
@@ -448,6 +488,12 @@ fn print_estimate(out: &mut impl Write, estimate: &Estimate) -> io::Result<()> {
     }
     if *left == 0 {
         return Ok(());
+    }
+    if *tried < 3 {
+        writeln!(
+            out,
+            "Fewer than three were tried: the interval says little. A larger --budget tries more"
+        )?;
     }
     writeln!(
         out,

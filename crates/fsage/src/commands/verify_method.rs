@@ -69,7 +69,7 @@ pub struct Args {
     /// Number of seeds of what is guessed, one after another; differences of a life are means over them.
     #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: u64,
-    /// Also write the layout scores of every day as a table.
+    /// Also write a table: a row for each target, life, way to remake and day, with the truth and the remade score.
     #[arg(short, long, value_name = "FILE.parquet")]
     output: Option<PathBuf>,
     /// Replace a file of that name.
@@ -688,37 +688,30 @@ fn what_losses_are(verdict: &Verdict) -> String {
     )
 }
 
-/// One row a day: the truth of every life and every attempt, on every target.
+/// One row for each target, life, way to remake and day: the score of the truth, and that of the remade workload.
 fn write_scores(path: &Path, verdicts: &[Verdict], force: bool) -> anyhow::Result<()> {
-    let mut columns = vec![Column::new("day", ColumnKind::U64)];
-    let mut scores: Vec<&[f64]> = Vec::new();
+    let texts = ["target", "life", "delete_times", "short_lived"];
+    let texts = texts.map(|name| Column::new(name.to_owned(), ColumnKind::Text));
+    let day = Column::new("day", ColumnKind::U64);
+    let scores = ["truth", "score"].map(|name| Column::new(name.to_owned(), ColumnKind::F64));
+    let columns = texts.into_iter().chain([day]).chain(scores).collect();
+    let mut table = TableWriter::create(path, "verify_method", columns, &[], force)?;
     for verdict in verdicts {
-        let mut add = |name: String, days| {
-            columns.push(Column::new(name, ColumnKind::F64));
-            scores.push(days);
-        };
-        for (n, life) in (1..).zip(&verdict.lives) {
-            let on = match verdict.lives.len() {
-                1 => verdict.target.clone(),
-                _ => format!("{} life {n}", verdict.target),
-            };
-            add(format!("{on} truth"), &life.truth[..]);
-            for a in &life.attempts {
-                let name = format!("{on} {} {}", a.delete_times, a.short_lived);
-                add(name, &a.scores);
+        for life in &verdict.lives {
+            for way in &life.attempts {
+                for (day, truth) in life.truth.iter().enumerate() {
+                    table.push_row(&[
+                        Value::from(verdict.target.as_str()),
+                        Value::from(life.workload.as_str()),
+                        Value::from(way.delete_times),
+                        Value::from(way.short_lived),
+                        Value::from(day as u64),
+                        Value::from(Some(*truth)),
+                        Value::from(way.scores.get(day).copied()),
+                    ])?;
+                }
             }
         }
-    }
-    let days = scores.iter().map(|days| days.len()).max().unwrap_or(0);
-    let mut table = TableWriter::create(path, "verify_method", columns, &[], force)?;
-    for day in 0..days {
-        let values = scores
-            .iter()
-            .map(|days| Value::from(days.get(day).copied()));
-        let row: Vec<Value> = std::iter::once(Value::from(day as u64))
-            .chain(values)
-            .collect();
-        table.push_row(&row)?;
     }
     Ok(table.finish()?)
 }

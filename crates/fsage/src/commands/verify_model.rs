@@ -95,6 +95,32 @@ fn commits_by_days(model: &str) -> bool {
     })
 }
 
+/// What to rule out before the model is blamed, the likeliest first.
+fn print_causes(out: &mut impl Write, verdict: &Verdict) -> io::Result<()> {
+    let memory = "the kernel reclaimed memory meanwhile, and then writes back before its time: free some and repeat it";
+    let written = "in regime b a file of several mappings lies by when they become written: does regime=a differ?";
+    let journal = "a commit because the journal is full is not simulated in this regime: does journal=64M differ?";
+    let causes = [
+        (verdict.memory_ran_short, memory),
+        (verdict.model.contains("regime=b"), written),
+        (commits_by_days(&verdict.model), journal),
+    ];
+    let causes: Vec<&str> = causes
+        .iter()
+        .filter(|(is, _)| *is)
+        .map(|(_, why)| *why)
+        .collect();
+    match &causes[..] {
+        [] => Ok(()),
+        [only] => writeln!(out, "Rule out first: {only}"),
+        _ => {
+            writeln!(out, "Rule out first, the likeliest first:")?;
+            let mut causes = causes.iter().zip(1..);
+            causes.try_for_each(|(why, number)| writeln!(out, "  {number}. {why}"))
+        }
+    }
+}
+
 fn print(out: &mut impl Write, verdict: &Verdict) -> io::Result<()> {
     let fact = |name: &str| verdict.facts.get(name).map_or("?", String::as_str);
     writeln!(out, "Model   {}", verdict.model)?;
@@ -105,6 +131,7 @@ fn print(out: &mut impl Write, verdict: &Verdict) -> io::Result<()> {
         fact("kernel"),
         fact("mount_options")
     )?;
+    writeln!(out, "Target  {}", verdict.real)?;
     writeln!(out, "Made by {}", fact("mkfs"))?;
     writeln!(
         out,
@@ -155,24 +182,6 @@ fn print(out: &mut impl Write, verdict: &Verdict) -> io::Result<()> {
             equal.unwrap_or_default()
         )?;
     }
-    if verdict.memory_ran_short {
-        writeln!(
-            out,
-            "  The kernel reclaimed memory meanwhile, and then writes back before its time: free some and repeat it"
-        )?;
-    }
-    if verdict.model.contains("regime=b") {
-        writeln!(
-            out,
-            "  In regime b a file of several mappings lies by when they become written: does it differ in regime a?"
-        )?;
-    }
-    if commits_by_days(&verdict.model) {
-        writeln!(
-            out,
-            "  A commit because the journal is full is not simulated in this regime: is it the same with journal=64M?"
-        )?;
-    }
     for what in &difference.what {
         writeln!(out, "  {what}")?;
     }
@@ -180,6 +189,7 @@ fn print(out: &mut impl Write, verdict: &Verdict) -> io::Result<()> {
     if difference.count > said {
         writeln!(out, "  and {} more", difference.count - said)?;
     }
+    print_causes(out, verdict)?;
     // How much agrees. Where the first operation is known, it was looked for in a shorter workload.
     if difference.first.is_none() && verdict.inodes > 0 {
         writeln!(

@@ -635,7 +635,7 @@ fn every_cell_has_an_id_of_its_own_that_is_short_enough() {
     assert_eq!(rows.len(), 4);
     let first = rows
         .iter()
-        .filter(|row| row[column("first_target")] == "ffs".into());
+        .filter(|row| row[column("base")] == "ffs".into());
     assert!(
         first.clone().count() == 2
             && first

@@ -98,7 +98,9 @@ pub fn findings(group: &Group) -> Vec<Finding> {
                 .or_else(|| consequences::of_one(group, &compared));
             findings.extend(answer.into_iter().flat_map(|answer| {
                 // Who tries options asks first which of them matters.
-                let options = options.take().map(|finding| uncapitalized(&finding.text));
+                let leads = options::are_options(group);
+                let options = options.take_if(|_| leads);
+                let options = options.map(|finding| uncapitalized(&finding.text));
                 let is_open = answer.is_open;
                 let proven = || is_open.then(|| ranking.proven(unlike.is_some()))?;
                 in_short(&answer, options.or_else(proven), &compared)

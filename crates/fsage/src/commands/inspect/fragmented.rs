@@ -7,7 +7,7 @@ use fsage_core::size::human;
 use fsage_core::{FileKind, FileView, Layout};
 use fsage_lab::history;
 use fsage_lab::table::align_left;
-use fsage_metrics::free_by_group;
+use fsage_metrics::{FreeSpace, free_by_group};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -178,7 +178,43 @@ fn shortened(path: &str, most: usize) -> String {
     format!("…{end}")
 }
 
-/// Prints how full and how fragmented each group is.
+/// Free space by how long its runs are: of each class that has some the runs, the bytes, and their share, and the share
+/// of all in runs at least as long.
+fn by_run_length(layout: &dyn Layout) -> Option<String> {
+    let free = FreeSpace::of(layout, &layout.geometry())?;
+    let mut shown = table(&[
+        "free runs of",
+        "runs",
+        "bytes",
+        "of all free",
+        "in these or longer",
+    ]);
+    let mut longer = free.classes.iter().map(|class| class.bytes).sum::<u64>();
+    let all = longer;
+    let share = |bytes: u64| percent((all > 0).then(|| bytes as f64 / all as f64));
+    for (place, class) in free.classes.iter().enumerate() {
+        let last = place + 1 == free.classes.len();
+        let from = human(FreeSpace::class_min_bytes(place));
+        let lengths = match place {
+            0 => format!("under {}", human(FreeSpace::class_min_bytes(1))),
+            _ if last => format!("{from} or more"),
+            _ => format!("{from} to {}", human(FreeSpace::class_min_bytes(place + 1))),
+        };
+        if class.runs > 0 {
+            shown.add_row([
+                lengths,
+                class.runs.to_string(),
+                human(class.bytes),
+                share(class.bytes),
+                share(longer),
+            ]);
+        }
+        longer -= class.bytes;
+    }
+    (all > 0).then(|| shown.to_string())
+}
+
+/// Prints how full and how fragmented each group is, and how long the runs of free space are.
 pub fn print_groups(layout: &dyn Layout, as_json: bool) -> anyhow::Result<()> {
     let Some(groups) = groups(layout) else {
         bail!(
@@ -228,6 +264,9 @@ pub fn print_groups(layout: &dyn Layout, as_json: bool) -> anyhow::Result<()> {
         human(geometry.group_bytes),
         human(u64::from(geometry.block_bytes))
     )?;
+    if let Some(runs) = by_run_length(layout) {
+        writeln!(out, "\n{runs}")?;
+    }
     Ok(out.flush()?)
 }
 
