@@ -12,7 +12,7 @@ use crate::table;
 use fsage_bench::{Better, Says};
 use fsage_target::TargetSpec;
 use serde::Serialize;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 
 /// A suite and a phase of it.
@@ -38,6 +38,18 @@ pub struct Fullness {
     pub phase: Option<Phase>,
     /// The emptiest first.
     pub levels: Vec<Level>,
+    /// The phase that loses most among those that are not gone by; `None` where there is none.
+    #[serde(skip)]
+    elsewhere: Option<Elsewhere>,
+}
+
+/// What being fuller costs in a phase that sets no limit.
+#[derive(Clone, Debug)]
+struct Elsewhere {
+    phase: Phase,
+    kept: Kept,
+    /// At the fullest size that had room for everything.
+    utilization: f64,
 }
 
 /// A target in one of its sizes.
@@ -245,7 +257,25 @@ pub fn by_what_limits(
         kept.fold(f64::INFINITY, f64::min)
     };
     let all = all.min_by(|a, b| worst(a).total_cmp(&worst(b)));
-    all.unwrap_or_default()
+    let mut all = all.unwrap_or_default();
+    let limiting = all.first().and_then(|of| of.phase.clone());
+    let others: BTreeSet<Phase> = phases
+        .iter()
+        .map(|&(suite, phase)| (suite.to_owned(), phase.to_owned()))
+        .filter(|phase| limiting.as_ref().is_some_and(|limiting| limiting != phase))
+        .collect();
+    for phase in others {
+        for other in by_target(Some(&phase), levels(Some(&phase))) {
+            let of = all.iter_mut().find(|of| of.target == other.target);
+            if let (Some(of), Some(elsewhere)) = (of, other.at_fullest()) {
+                let worst = of.elsewhere.as_ref();
+                if worst.is_none_or(|worst| elsewhere.kept.ratio < worst.kept.ratio) {
+                    of.elsewhere = Some(elsewhere);
+                }
+            }
+        }
+    }
+    all
 }
 
 /// Targets that are there in several sizes.
@@ -262,6 +292,7 @@ pub fn by_target(phase: Option<&Phase>, levels: impl IntoIterator<Item = Level>)
                 target,
                 phase: phase.cloned(),
                 levels: vec![level],
+                elsewhere: None,
             }),
         }
     }
@@ -525,6 +556,7 @@ impl Fullness {
         };
         let mut limits = vec![use_limit];
         limits.extend(self.by_room().as_deref().map(by_value::sentence_case));
+        limits.extend(self.elsewhere());
         let skipped = match fullest.0.skipped {
             0 => String::new(),
             skipped => format!(
@@ -537,6 +569,31 @@ impl Fullness {
             self.name,
             limits.join(". ")
         ))
+    }
+
+    /// What is kept in its fullest size that had room for everything.
+    fn at_fullest(&self) -> Option<Elsewhere> {
+        let mut roomy = self.levels.iter().rev().filter(|level| level.skipped == 0);
+        let fullest = roomy.find(|level| level.kept.is_some())?;
+        Some(Elsewhere {
+            phase: self.phase.clone()?,
+            kept: fullest.kept?,
+            utilization: fullest.utilization,
+        })
+    }
+
+    /// What being fuller costs in the phases that are not gone by, which make new files or go by single ones.
+    fn elsewhere(&self) -> Option<String> {
+        let Elsewhere {
+            phase: (suite, phase),
+            kept,
+            utilization,
+        } = self.elsewhere.as_ref()?;
+        let lost = kept.lost_at(&percent(*utilization));
+        Some(match kept.costs() {
+            Costs::Little => "No other benchmark loses more than a tenth".to_owned(),
+            _ => format!("Of the other benchmarks, {suite} {phase} loses most, {lost}"),
+        })
     }
 
     /// What each size is beside a fresh copy of the same files.

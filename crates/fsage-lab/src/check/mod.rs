@@ -21,7 +21,14 @@ use results::TargetResults;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Checks a run, an experiment or snapshots, beside a baseline of the same kind where there is one.
+/// The run of RUN/TARGET; anything else itself.
+#[must_use]
+pub fn run_of(path: &Path) -> &Path {
+    let above = path.parent().filter(|_| results::is_target(path));
+    above.unwrap_or(path)
+}
+
+/// Checks a run, one of its targets, an experiment or snapshots, beside a baseline of the same kind where there is one.
 ///
 /// # Errors
 /// The folder or the baseline cannot be read; a rule needs a baseline where there is none; a rule or a pair of targets
@@ -47,7 +54,14 @@ pub fn check(run: &Path, rules: &Rules, baseline: Option<&Path>) -> crate::Resul
         );
     }
     let old = baseline.map(results::read).transpose()?;
-    let pairs = pairs(rules, &new, old.as_deref())?;
+    // Who names two targets means these.
+    let are_targets = results::is_target(run) && baseline.is_some_and(results::is_target);
+    let matching = if are_targets {
+        Matching::Position
+    } else {
+        rules.matching
+    };
+    let pairs = pairs(rules, matching, &new, old.as_deref())?;
     check_patterns(rules, &new, old.as_deref().unwrap_or_default())?;
 
     let mut verdicts = Vec::new();
@@ -226,6 +240,7 @@ fn of_kernels(new: &TargetResults, old: &TargetResults, must_differ: bool) -> Op
 /// Every target of the run with its own of the baseline.
 fn pairs<'a>(
     rules: &Rules,
+    matching: Matching,
     new: &'a [TargetResults],
     old: Option<&'a [TargetResults]>,
 ) -> crate::Result<Vec<Pair<'a>>> {
@@ -250,7 +265,7 @@ fn pairs<'a>(
             .pairs
             .iter()
             .find(|(pattern, _)| target.is_called(pattern));
-        let old = match (named, rules.matching) {
+        let old = match (named, matching) {
             (Some((_, name)), _) => same_cell.find(|old| old.is_called(name)),
             (None, Matching::Name) => same_cell.find(|old| old.spec == target.spec),
             (None, Matching::Position) => {

@@ -9,7 +9,7 @@ use crate::error::Context;
 use crate::experiment::manifest as experiment;
 use crate::fleet::{self, Night};
 use crate::report::{is_of_snapshots, names};
-use crate::run_folder::{Manifest, State as RunState};
+use crate::run_folder::{Manifest, OneTarget, State as RunState};
 use fsage_bench::Better;
 use fsage_metrics::{files, free_space};
 use fsage_real::loop_image::RECLAIMED;
@@ -107,8 +107,19 @@ impl fmt::Display for TargetResults {
     }
 }
 
-/// All targets of a run, or of every cell of an experiment; the file systems of snapshots.
+/// Whether it is RUN/TARGET.
+pub fn is_target(of: &Path) -> bool {
+    !Manifest::is_run(of) && of.is_dir() && of.parent().is_some_and(Manifest::is_run)
+}
+
+/// All targets of a run, or of every cell of an experiment; one of RUN/TARGET; the file systems of snapshots.
 pub fn read(of: &Path) -> crate::Result<Vec<TargetResults>> {
+    if is_target(of) {
+        let target = OneTarget::find(of, |_| true)?;
+        let mut targets = of_run(&target.run)?;
+        targets.retain(|of| of.spec == target.facts.spec);
+        return Ok(targets);
+    }
     if is_of_snapshots(of) {
         return of_snapshots(of);
     }

@@ -78,6 +78,8 @@ pub(super) struct Differs {
     /// Of lives that both lived the mean of the differences, of other lives on each side the difference of the means,
     /// with its 95 % interval.
     pub words: String,
+    /// The same in short, as `+0.012 (+0.010 to +0.014)`.
+    pub short: String,
     /// Whether it rises from one to the other; none where the interval holds 0.
     pub rises: Option<bool>,
 }
@@ -103,6 +105,7 @@ pub(super) fn differs(from: &[(Life, f64)], to: &[(Life, f64)]) -> Option<Differ
     let [mean, low, high] = [mean, low, high].map(|value| signed(value, half));
     Some(Differs {
         words: format!("{how} {mean}, 95 % interval {low} to {high}"),
+        short: format!("{mean} ({low} to {high})"),
         rises,
     })
 }

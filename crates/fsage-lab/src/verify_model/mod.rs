@@ -74,7 +74,7 @@ pub struct Verdict {
 }
 
 /// How a model and the kernel differ.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// The first operation after which they differ, if what is after it is left out: its line, and what it says.
     pub first: Option<Operation>,
@@ -95,6 +95,8 @@ pub struct Varied {
     pub runs: u32,
     /// Those that were equal to the model.
     pub equal: u32,
+    /// How many different layouts the kernel gave, as far as what differs from the model tells them apart.
+    pub layouts: u32,
 }
 
 impl Varied {
@@ -106,7 +108,7 @@ impl Varied {
 }
 
 /// An operation of a workload.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Operation {
     /// From 1.
     pub number: u64,
@@ -263,11 +265,21 @@ impl Verifier<'_> {
     /// The whole workload again and again, of a kernel that does not differ from the model each time in the same way:
     /// what was seen in a run where both were equal, if most are, else what was seen first.
     fn repeated(&self, events: &[Event], first: Verdict) -> crate::Result<Verdict> {
+        let bar = self
+            .ui
+            .bar_count(Some(u64::from(REPEATS)), "repeating the whole workload");
+        let mut layouts: Vec<Option<Difference>> = vec![first.difference.clone()];
         let again = || {
             let (verdict, differing) = self.all(events)?;
+            bar.inc(1);
+            let layout = verdict.difference.clone();
+            if !layouts.contains(&layout) {
+                layouts.push(layout);
+            }
             Ok(differing.is_none().then_some(verdict))
         };
-        let (varied, equal) = count_equal(again)?;
+        let (mut varied, equal) = count_equal(again)?;
+        varied.layouts = layouts.len() as u32;
         if let Some(equal) = equal.filter(|_| varied.is_mostly_equal()) {
             return Ok(Verdict {
                 varied: Some(varied),
@@ -360,7 +372,15 @@ fn count_equal<T>(
         }
     }
     let runs = REPEATS + 1;
-    Ok((Varied { runs, equal }, last))
+    let layouts = 1;
+    Ok((
+        Varied {
+            runs,
+            equal,
+            layouts,
+        },
+        last,
+    ))
 }
 
 /// A workload day by day, each with the mark that ends it; the last one may have none.

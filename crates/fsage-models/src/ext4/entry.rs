@@ -49,6 +49,10 @@ const LACKS: &[(&str, &str)] = &[
         "the search is the optimized one; the kernel has both: loop:ext4,mount=mb_optimize_scan=0",
     ),
     (
+        "mb_stream_req",
+        "it is `stream_req` here, in blocks: ext4:stream_req=64; of the kernel: loop:ext4,stream_req=64",
+    ),
+    (
         "mb_*",
         "settings of mballoc are those of the kernel as it comes; the kernel has them: \
          loop:ext4,sysfs=\"mb_group_prealloc=64\"",

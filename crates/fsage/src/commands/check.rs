@@ -26,15 +26,15 @@ use std::path::PathBuf;
                   What lives or repetitions leave open does not fail, unless the rule says prove = true."
 )]
 pub struct Args {
-    /// The run or experiment: the folder that `fsage age`, `fsage compare` or `fsage run` made. Or snapshots: a file,
-    /// or a folder of a file system's.
+    /// The run or experiment: the folder that `fsage age`, `fsage compare` or `fsage run` made; or one target of
+    /// a run, RUN/TARGET. Or snapshots: a file, or a folder of a file system's.
     #[arg(required_unless_present_any = ["list", "show"], value_hint = ValueHint::AnyPath)]
     run: Option<PathBuf>,
     /// Rules: a TOML file, or a name of --list [default: regression where there is a baseline, else
     /// nights for snapshots].
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     rules: Option<String>,
-    /// A run or experiment to compare with, of the same workload.
+    /// A run, a target of one, or an experiment to compare with, of the same workload.
     #[arg(long, value_name = "OLD", value_hint = ValueHint::DirPath)]
     baseline: Option<PathBuf>,
     /// How targets find theirs in the baseline [default: as the rules say, else by name].
@@ -119,11 +119,19 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         ui.note(&doubt);
     }
     if let (Some(baseline), false) = (&args.baseline, outcome.passed) {
-        ui.note(&format!(
-            "Next: `fsage report {} {} -o both.html` shows what changed, side by side.",
-            baseline.display(),
-            run.display()
-        ));
+        let (baseline, run) = (check::run_of(baseline), check::run_of(run));
+        ui.note(&if baseline == run {
+            format!(
+                "Next: `fsage report {}` shows both, and why.",
+                run.display()
+            )
+        } else {
+            format!(
+                "Next: `fsage report {} {} -o both.html` shows what changed, side by side.",
+                baseline.display(),
+                run.display()
+            )
+        });
     }
     if outcome.passed {
         Ok(())

@@ -110,7 +110,11 @@ fn print(out: &mut impl Write, history: &History, all: bool) -> io::Result<()> {
         };
         days.add_row([
             day.nth.to_string(),
-            words(day),
+            match words(day) {
+                // Nobody asked for it: blocks behind the end were given back, or the file was moved.
+                words if words.is_empty() => "(by the file system)".to_owned(),
+                words => words,
+            },
             human(day.size_bytes),
             day.pieces.to_string(),
             percent(day.utilization),

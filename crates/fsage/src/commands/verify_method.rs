@@ -567,8 +567,10 @@ fn nearer(verdict: &Verdict, of_truth: bool) -> Option<String> {
             - 1;
         let as_near = match as_near {
             0 => String::new(),
-            1 => ", and another way lies within that ±".to_owned(),
-            n => format!(", and {n} others lie within that ±"),
+            1 => ", and another way lies within that ±, which other lives may put first".to_owned(),
+            n => format!(
+                ", and {n} others lie within that ±, any of which other lives may put first"
+            ),
         };
         let pool = if of_truth && way.short_lived != "none" {
             " The profiles here are of a week of the truth itself; a POOL is made of a trace of a similar kind of use \
@@ -652,7 +654,8 @@ fn half(interval: Option<f64>) -> String {
 
 /// Why losses do not add up, and what else differs.
 const LOSSES_ACT: &str = "Each is taken from the truth alone, and they act on each other, so that they need not add \
-                          up to all of these. What these do not explain, the remade workload (reuse, none) less all of \
+                          up to all of these: what changes little alone, as unseen short-lived files, may change more \
+                          where others are lost, and a way that brings it back be nearer. What these do not explain, the remade workload (reuse, none) less all of \
                           these, is what else differs in it, and not measured apart: kinds of change are guessed from \
                           blocks, files are emptied once others have blocks of theirs, a file replaced by a rename is \
                           deleted and made anew, and large files are written in pieces (--growth).";

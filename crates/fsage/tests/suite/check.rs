@@ -138,6 +138,36 @@ fn a_policy_that_got_worse_is_named_with_metric_day_and_values() {
     fsage(&at, "check old --baseline new --match position", 0);
 }
 
+/// Two targets of one run need neither the same name nor a matching; the other targets are not asked.
+#[test]
+fn two_targets_of_a_run_are_checked_against_each_other() {
+    let (_folder, at) = folder();
+    workload(&at);
+    let policies = ["orig", "realloc"].map(|policy| format!("ffs:policy={policy}"));
+    age(&at, &[&policies[0], "ffs:policy=realloc", "lfs"], "run");
+    let better = fsage(
+        &at,
+        "check run/ffs_policy-realloc --baseline run/ffs_policy-orig",
+        0,
+    );
+    assert!(
+        better.contains("(better)") && !better.contains("lfs"),
+        "{better}"
+    );
+    let worse = command(
+        &at,
+        "check run/ffs_policy-orig --baseline run/ffs_policy-realloc",
+    );
+    let next = String::from_utf8_lossy(&worse.stderr).into_owned();
+    assert_eq!(worse.status.code(), Some(1), "{next}");
+    assert!(
+        next.contains("Next: `fsage report run` shows both"),
+        "{next}"
+    );
+    let refused = command(&at, "check run/ext4 --baseline run/ffs_policy-orig");
+    assert_eq!(refused.status.code(), Some(2), "there is no such target");
+}
+
 #[test]
 fn what_was_skipped_lost_or_not_finished_fails_unless_it_is_allowed() {
     let (_folder, at) = folder();

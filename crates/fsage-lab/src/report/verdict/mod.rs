@@ -526,7 +526,8 @@ fn no_difference(what: &str, a: &Sample, b: &Sample) -> String {
                 high * 100.0
             )
         });
-        format!("{what} by less than 0.5 percentage points{ends}")
+        let in_mean = if ends.is_empty() { "" } else { "in the mean " };
+        format!("{in_mean}{what} by less than 0.5 percentage points{ends}")
     } else if a.minus(b).is_some_and(|over| over.mean_interval.is_some()) {
         format!("life by life {what} by no more than chance")
     } else {

@@ -8,6 +8,7 @@
 use super::consequences::shortened;
 use super::{Sample, finding, skipped_too_many};
 use crate::bases;
+use crate::clock::is_drawn;
 use crate::report::sides::{self, Change, Changes, Difference};
 use crate::report::subject::{Group, Life, Over, Subject};
 use crate::report::words::list;
@@ -16,7 +17,7 @@ use fsage_report::{Finding, Tone};
 use fsage_target::TargetSpec;
 use std::fmt::Write as _;
 
-/// From so many targets on nobody sees it at a glance.
+/// From so many targets on nobody sees at a glance which matters.
 const LEAST: usize = 3;
 
 /// Whether the targets are one file system with several options, the first among them.
@@ -38,12 +39,12 @@ fn counted(group: &Group) -> Vec<&Subject> {
     subjects.filter(|s| !skipped_too_many(s)).collect()
 }
 
-/// The sentences, one for each target that others are set beside; none of few targets, or where no file system has
-/// several options. `scores_compare` is false where layout scores do not.
+/// The sentences, one for each target that others are set beside; none where no file system has several options.
+/// `scores_compare` is false where layout scores do not.
 pub fn sentence(group: &Group, scores_compare: bool) -> Option<Finding> {
     let subjects = counted(group);
     let is_first_there = are_options(group) || !is_one_system(&subjects);
-    if subjects.len() < LEAST || !is_first_there {
+    if subjects.len() >= LEAST && !is_first_there {
         return None;
     }
     let specs: Vec<&str> = subjects.iter().map(|s| s.spec.as_str()).collect();
@@ -82,22 +83,46 @@ fn beside(base: &Subject, others: &[&Subject], scores_compare: bool) -> String {
         [(only, what)] if others.len() == 1 => {
             format!("Beside {}, {only}: {}.", base.name, what.text)
         }
-        [(most, what), rest @ ..] => {
+        changed => {
+            // What is the same to the last figure is one change.
+            let mut ranked: Vec<(Vec<&str>, &str)> = Vec::new();
+            for (name, what) in changed {
+                match ranked.last_mut() {
+                    Some((names, text)) if *text == what.text => names.push(name),
+                    _ => ranked.push((vec![name], &what.text)),
+                }
+            }
+            let (most, rest) = ranked.split_at(1);
             let rest = rest
                 .iter()
-                .map(|(name, what)| format!("{name}: {}", what.text));
+                .map(|(names, what)| format!("{}: {what}", list(names)));
             let rest = shortened(rest.collect());
             let then = if rest.is_empty() {
                 String::new()
             } else {
                 format!("; then {}", list(&rest))
             };
+            let change = match &most[0].0[..] {
+                [one] => format!("{one} changes"),
+                alike => format!("{} change, alike,", list(alike)),
+            };
             format!(
-                "Beside {}, {most} changes the layout most: {}{then}.",
-                base.name, what.text
+                "Beside {}, {change} the layout most: {}{then}.",
+                base.name, most[0].1
             )
         }
     };
+    if !changed.is_empty() && may_be_chance(base, others) {
+        text += " Each is one draw of when it writes back, and another may differ as much: several lives tell \
+                 (--seeds 5).";
+    }
+    // What files lose, free space may gain.
+    if let Some((name, _)) = changed.first() {
+        let most = others.iter().find(|other| other.name == *name);
+        if let Some(room) = most.and_then(|most| room(base, most)) {
+            let _ = write!(text, " And {name}: {}.", room.text);
+        }
+    }
     if !alike.is_empty() {
         let _ = write!(
             text,
@@ -124,6 +149,20 @@ fn beside(base: &Subject, others: &[&Subject], scores_compare: bool) -> String {
         );
     }
     text.trim_start().to_owned()
+}
+
+/// Whether single lives are compared of targets that do not lie alike twice: models that draw a clock, and kernels
+/// outside of a regime.
+fn may_be_chance(base: &Subject, others: &[&Subject]) -> bool {
+    let differs_each_time = |subject: &Subject| {
+        let spec = TargetSpec::parse(&subject.spec);
+        subject.lives.len() == 1
+            && spec.is_ok_and(|spec| match spec.real() {
+                Ok(None) => is_drawn(&spec.without("seed")),
+                _ => !spec.has("regime"),
+            })
+    };
+    differs_each_time(base) || others.iter().any(|other| differs_each_time(other))
 }
 
 fn is_one_system(subjects: &[&Subject]) -> bool {
@@ -255,7 +294,17 @@ mod tests {
         );
         let text = said(vec![plain(), of("a", 0.951, 2.01), of("d", 0.95, 2.0)]);
         assert!(text.is_some_and(|text| text.starts_with("No target differs in layout")));
-        assert_eq!(said(vec![plain(), of("c", 0.95, 1.5)]), None);
+        assert_eq!(
+            said(vec![plain(), of("c", 0.95, 1.5)]).as_deref(),
+            Some("Beside plain, c: pieces per file 2.000 to 1.500 (-25.0 %, better).")
+        );
+        let text = said(vec![plain(), of("b", 0.93, 2.1), of("e", 0.93, 2.1)]);
+        assert_eq!(
+            text.as_deref(),
+            Some(
+                "Beside plain, b and e change, alike, the layout most: pieces per file 2.000 to 2.100 (+5.0 %, worse)."
+            )
+        );
         let other = subject("ffs", "ffs", vec![life(1, 0.5, 10.0)]);
         assert_eq!(
             said(vec![plain(), of("c", 0.95, 1.5), other]).as_deref(),
@@ -276,8 +325,10 @@ mod tests {
         assert_eq!(
             text.as_deref(),
             Some(
-                "Beside plain, default: pieces per file 2.000 to 1.500 (-25.0 %, better). Beside default, both: pieces \
-                 per file 1.500 to 1.800 (+20.0 %, worse)."
+                "Beside plain, default: pieces per file 2.000 to 1.500 (-25.0 %, better). Each is one draw of when it \
+                 writes back, and another may differ as much: several lives tell (--seeds 5). Beside default, both: \
+                 pieces per file 1.500 to 1.800 (+20.0 %, worse). Each is one draw of when it writes back, and another \
+                 may differ as much: several lives tell (--seeds 5)."
             )
         );
     }

@@ -437,8 +437,8 @@ fn fresh(
 enum Order {
     /// It turns it round; how the first one was beside the other fresh.
     Turned(String),
-    /// It leaves it.
-    Kept,
+    /// It leaves it; how the first one was beside the other fresh.
+    Kept(String),
     /// Nobody knows.
     Open,
 }
@@ -451,21 +451,24 @@ fn turned_in(best: &Measured, (rival, of_rival): (&str, &Measured), lead: &str) 
         let (aged, fresh) = (beside(true)?, beside(false)?);
         Some(match (aged.says, fresh.says) {
             (Says::Faster, Says::Slower) | (Says::Slower, Says::Faster) => {
-                let fresh = words(fresh.mean, fresh.ends, fresh.says);
-                Order::Turned(format!("fresh, beside {rival}, {fresh}"))
+                Order::Turned(format!("fresh, beside {rival}, {}", with_ends(fresh)))
             }
             (Says::Inconclusive, _) | (_, Says::Inconclusive) => Order::Open,
-            _ => Order::Kept,
+            _ => Order::Kept(format!("fresh, {}", with_ends(fresh))),
         })
     };
     let phases: BTreeSet<&str> = cases_of(best).into_iter().map(|of| of.1.as_str()).collect();
-    let turned_phases = |is_of: &dyn Fn(&str) -> bool| -> Vec<String> {
-        let phases = phases.iter().filter(|phase| is_of(phase));
-        let turned = phases.filter_map(|phase| match order(&|of| of == *phase)? {
-            Order::Turned(fresh) => Some(format!("{phase} ({fresh})")),
-            Order::Kept | Order::Open => None,
-        });
-        turned.collect()
+    // Those of which it is turned, and those of which it is open.
+    let by_phase = |is_of: &dyn Fn(&str) -> bool| {
+        let (mut turned, mut open) = (Vec::new(), Vec::new());
+        for phase in phases.iter().filter(|phase| is_of(phase)) {
+            match order(&|of| of == *phase) {
+                Some(Order::Turned(fresh)) => turned.push(format!("{phase} ({fresh})")),
+                Some(Order::Open) => open.push((*phase).to_owned()),
+                Some(Order::Kept(_)) | None => {}
+            }
+        }
+        (turned, open)
     };
     let (mut turned, mut open, mut kept) = (Vec::new(), Vec::new(), Vec::new());
     for (kind, is_of) in [("reads", is_read as fn(&str) -> bool), ("writes", is_write)] {
@@ -475,16 +478,23 @@ fn turned_in(best: &Measured, (rival, of_rival): (&str, &Measured), lead: &str) 
             turned.push(format!("{kind} ({fresh})"));
             continue;
         }
-        let parts = turned_phases(&is_of);
+        let (parts, open_parts) = by_phase(&is_of);
         match of_kind {
             Some(Order::Open) => open.push(kind.to_owned()),
-            Some(_) if parts.is_empty() => kept.push(kind.to_owned()),
-            Some(_) => kept.push(format!("{kind} as a whole")),
-            None => {}
+            Some(Order::Kept(fresh)) => {
+                let whole = if parts.is_empty() && open_parts.is_empty() {
+                    ""
+                } else {
+                    " as a whole"
+                };
+                kept.push(format!("{kind}{whole} ({fresh})"));
+                open.extend(open_parts);
+            }
+            Some(Order::Turned(_)) | None => {}
         }
         turned.extend(parts);
     }
-    turned.extend(turned_phases(&|of| !is_read(of) && !is_write(of)));
+    turned.extend(by_phase(&|of| !is_read(of) && !is_write(of)).0);
     let is_open = match &open[..] {
         [] => String::new(),
         open => format!("; of {} it is open", list(open)),
@@ -497,6 +507,15 @@ fn turned_in(best: &Measured, (rival, of_rival): (&str, &Measured), lead: &str) 
         (turned, kept) => format!("in {}, not in {}", list(turned), list(kept)),
     };
     Some(format!(" {lead} {said}{is_open}."))
+}
+
+/// How fast one is beside another, with the interval of that, if it has one.
+fn with_ends(times: Times) -> String {
+    let said = words(times.mean, times.ends, times.says);
+    match interval(times.ends).filter(|_| times.says != Says::Inconclusive) {
+        Some(ends) => format!("{said}, {ends}"),
+        None => said,
+    }
 }
 
 /// Why the one that is the slower one fresh is so, where its layout is not the worse one: how far its files lie apart.
