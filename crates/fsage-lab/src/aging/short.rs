@@ -21,8 +21,8 @@ struct Short {
 pub(crate) struct Shortages(BTreeMap<String, Short>);
 
 impl Shortages {
-    /// Keeps a target if it is short of room for files of so many bytes, as far as that is known before it is made. What
-    /// cannot be made is an error where it is used.
+    /// Keeps a target if it is short of room for files of so many bytes, as far as that is known before it is made.
+    /// What cannot be made is an error where it is used.
     pub fn look(&mut self, spec: &TargetSpec, bytes: u64, is_benchmarked: bool) {
         let name = spec.to_string();
         if self.0.get(&name).is_some_and(|known| known.bytes >= bytes) {

@@ -1,5 +1,5 @@
-//! How layouts of a target differ from those of its [base](crate::bases), life by life: what chance does to a life it does to
-//! both, so that differences are known that means over lives hide.
+//! How layouts of a target differ from those of its [base](crate::bases), life by life: what chance does to a life it
+//! does to both, so that differences are known that means over lives hide.
 
 use super::results::{Row, are_beside_first, values};
 use super::verdict::Verdict;

@@ -99,8 +99,8 @@ struct Seen {
 }
 
 /// Runs a few cells, drawn by their names, one after another, until the budget of `options` is over, and judges by them
-/// what the others take. They are done then, as if the experiment had been interrupted behind them. A cell that has begun
-/// ends, and of each kind one is tried at least; of three there is an interval.
+/// what the others take. They are done then, as if the experiment had been interrupted behind them. A cell that has
+/// begun ends, and of each kind one is tried at least; of three there is an interval.
 ///
 /// # Errors
 /// As for [`run`](super::run).

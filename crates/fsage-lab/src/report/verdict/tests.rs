@@ -812,8 +812,8 @@ fn when_data_went_to_disk_is_said() {
         "without delayed allocation blocks are found in the write"
     );
     assert!(last(&["ext4:regime=a", "ext4:regime=default"]).iter().any(|text| {
-        text == "ext4:regime=a writes back at the end of each day, as no kernel does that is left alone; ext4:regime=default \
-         does so by time, as it would: part of the difference is that."
+        text == "ext4:regime=a writes back at the end of each day, as no kernel does that is left alone; \
+         ext4:regime=default does so by time, as it would: part of the difference is that."
     }));
     assert!(last(&["loop:ext4,size=1G"]).iter().any(|text| {
         text.ends_with("The model lives by the workload's clock: --on ext4:regime=default.")

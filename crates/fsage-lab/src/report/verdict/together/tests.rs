@@ -298,7 +298,8 @@ fn a_verdict_says_where_age_turns_the_order_round() {
     // Over both the order stays; that of reads does not.
     let f = aged_and_fresh("f", (100, 120), (100, 180));
     let part = said(vec![a.clone(), f]).unwrap();
-    let expected = "Age turns the order round in reads (fresh, beside f, 17 % slower), not in writes (fresh, 50 % faster).";
+    let expected = "Age turns the order round in reads (fresh, beside f, 17 % slower), not in writes (fresh, 50 % \
+                    faster).";
     assert!(part.contains(expected), "{part}");
     let d = aged_and_fresh("d", (100, 100), (151, 151));
     let came = said(vec![a, d]).unwrap();
