@@ -98,7 +98,8 @@ pub fn report(paper: &Paper, made: &Reproduction) -> Report {
     }
 }
 
-/// The tally, of a quick look behind what that means; otherwise what differs, a finding a cause, of which the first are shown.
+/// The tally, of a quick look behind what that means; otherwise what differs, a finding a cause, of which the first are
+/// shown.
 fn verdict(paper: &Paper, lines: &[Line]) -> Vec<Finding> {
     let finding = |text, tone, section: &str| Finding {
         text,

@@ -97,7 +97,7 @@ fn commits_by_days(model: &str) -> bool {
 
 /// What to rule out before the model is blamed, the likeliest first.
 fn print_causes(out: &mut impl Write, verdict: &Verdict) -> io::Result<()> {
-    let memory = "the kernel reclaimed memory meanwhile, and then writes back before its time: free some and repeat it";
+    let memory = "the kernel reclaimed memory meanwhile, and writes back before its time then: free some, and repeat it";
     let written = "in regime b a file of several mappings lies by when they become written: does regime=a differ?";
     let counters = "XFS hangs what a file keeps behind its end on counters that each processor adds to in batches, which \
                     differ from run to run within some blocks of a threshold (1 to 5 % free): does a larger size=, or \
