@@ -656,9 +656,10 @@ fn half(interval: Option<f64>) -> String {
 const LOSSES_ACT: &str = "Each is taken from the truth alone, and they act on each other, so that they need not add \
                           up to all of these: what changes little alone, as unseen short-lived files, may change more \
                           where others are lost, and a way that brings it back be nearer. What these do not explain, \
-                          the remade workload (reuse, none) less all of these, is what else differs in it, and not measured apart: kinds of change are guessed from \
-                          blocks, files are emptied once others have blocks of theirs, a file replaced by a rename is \
-                          deleted and made anew, and large files are written in pieces (--growth).";
+                          the remade workload (reuse, none) less all of these, is what else differs in it, and not \
+                          measured apart: kinds of change are guessed from blocks, files are emptied once others have \
+                          blocks of theirs, a file replaced by a rename is deleted and made anew, and large files are \
+                          written in pieces (--growth).";
 
 /// What the differences of the losses are, and what they cannot say.
 fn what_losses_are(verdict: &Verdict) -> String {

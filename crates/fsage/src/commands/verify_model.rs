@@ -97,16 +97,15 @@ fn commits_by_days(model: &str) -> bool {
 
 /// What to rule out before the model is blamed, the likeliest first.
 fn print_causes(out: &mut impl Write, verdict: &Verdict) -> io::Result<()> {
-    let memory = "the kernel reclaimed memory meanwhile, and writes back before its time then: free some, and repeat it";
-    let written = "in regime b a file of several mappings lies by when they become written: does regime=a differ?";
-    let counters = "XFS hangs what a file keeps behind its end on counters that each processor adds to in batches, which \
-                    differ from run to run within some blocks of a threshold (1 to 5 % free): does a larger size=, or \
-                    fewer days, differ?";
+    let memory = "the kernel reclaimed memory meanwhile, and writes back before its time then: free some, and repeat";
+    let written = "in regime b a file of several mappings lies by when they become written: is it so in regime=a?";
+    let counters = "what a file of XFS keeps behind its end hangs on counters that each processor adds to in batches, \
+                    which differ from run to run near a threshold (1 to 5 % free): is it so with a larger size=?";
     let is_varied = verdict
         .difference
         .as_ref()
         .is_some_and(|of| of.varied.is_some());
-    let journal = "a commit because the journal is full is not simulated in this regime: does journal=64M differ?";
+    let journal = "a commit because the journal is full is not simulated in this regime: is it so with journal=64M?";
     let causes = [
         (verdict.memory_ran_short, memory),
         (is_varied && verdict.model.starts_with("xfs"), counters),
