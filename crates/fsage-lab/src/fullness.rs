@@ -232,15 +232,16 @@ pub fn phase(phases: &[(&str, &str)]) -> Option<Phase> {
     chosen.map(|&(suite, phase)| (suite.to_owned(), phase.to_owned()))
 }
 
-/// The phases that may say how full is too full: that by which levels are compared, and the delivery of mail.
+/// The phases that may say how full is too full: that by which levels are compared, and those of the delivery of mail.
 fn phases_that_limit(phases: &[(&str, &str)]) -> Vec<Option<Phase>> {
-    let first = phase(phases);
-    let mail = ("delivery", "deliver");
-    let mail = phases
-        .contains(&mail)
-        .then(|| (mail.0.to_owned(), mail.1.to_owned()));
-    let mail = mail.filter(|mail| Some(mail) != first.as_ref());
-    [first].into_iter().chain(mail.map(Some)).collect()
+    let mut limiting = vec![phase(phases)];
+    for &(suite, phase) in phases.iter().filter(|(suite, _)| *suite == "delivery") {
+        let mail = Some((suite.to_owned(), phase.to_owned()));
+        if !limiting.contains(&mail) {
+            limiting.push(mail);
+        }
+    }
+    limiting
 }
 
 /// Targets that are there in several sizes, by the phase to which being fuller costs most.

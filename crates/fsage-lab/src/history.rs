@@ -181,8 +181,8 @@ fn inode_of(path: &str, target: &OneTarget, workload: &Path, ui: &dyn Watch) -> 
 fn not_there(what: &str, hint: &str, target: &OneTarget) -> crate::Error {
     let folder = target.run.join(&target.facts.folder);
     error!(
-        "{}: no file {what} is there at the end{hint}; without --path and --inode the file in the most pieces is \
-         taken, and `fsage inspect {} --extents` lists inodes",
+        "{}: no regular file {what} is there at the end{hint}; without --path and --inode the file in the most \
+         pieces is taken, and `fsage inspect {} --extents` lists inodes",
         folder.display(),
         folder.join("final.parquet").display()
     )

@@ -6,7 +6,7 @@ use crate::run_folder::{Manifest, OneTarget};
 use fsage_durable::FolderLock;
 use fsage_linux::loop_device::{image_of, wait_unattached};
 use fsage_linux::mounts::mounts;
-use fsage_real::loop_image::{self, LoopOptions};
+use fsage_real::loop_image::{self, Kind, LoopOptions};
 use fsage_real::{Place, programs};
 use fsage_target::TargetSpec;
 use std::fs;
@@ -39,14 +39,16 @@ pub fn mount(request: &Request<'_>) -> crate::Result<PathBuf> {
     let image = OneTarget::find(request.target, |spec| image_options(spec).is_some());
     let target = image.or_else(|why| OneTarget::find(request.target, is_model).map_err(|_| why))?;
     let folder = target.run.join(&target.facts.folder);
-    let Some((options, control)) = image_options(&target.spec) else {
+    let of_model = model_image(&target.spec, &folder);
+    let Some((options, control)) = image_options(&target.spec).or(of_model) else {
         ensure!(
             is_model(&target.spec),
             "`{}` is no image, and only images are mounted; look at the directory where it is",
             target.spec
         );
         bail!(
-            "`{}` is a model, and only images are mounted. Make its image, and mount that:\n  \
+            "`{}` is a model, and only images are mounted. Make its image (`fsage age --image` writes one into the \
+             run), and mount that:\n  \
              fsage export {}{} FILE.img\n  sudo mount -o loop,{} FILE.img {}",
             target.spec,
             if request.control { "--control " } else { "" },
@@ -127,6 +129,15 @@ pub(crate) fn image_options(spec: &TargetSpec) -> Option<(LoopOptions, Option<Pa
         Place::Loop(options) => Some((options, real.control)),
         Place::Dir(_) => None,
     }
+}
+
+/// The same of a model whose image was written into the folder of its target (`--image`).
+fn model_image(spec: &TargetSpec, folder: &Path) -> Option<(LoopOptions, Option<PathBuf>)> {
+    let kind = Kind::parse(spec.entry()?.name)?;
+    let image = folder.join(format!("{}.img", kind.name()));
+    let mut options = LoopOptions::new(kind);
+    options.image = Some(image.clone());
+    image.is_file().then_some((options, None))
 }
 
 /// Runs a program of util-linux.

@@ -292,6 +292,18 @@ impl AddAssign for Tally {
     }
 }
 
+impl Tally {
+    /// What a quick look counts, which judges nothing.
+    #[must_use]
+    pub fn of_quick_look(&self) -> String {
+        format!(
+            "Of what it ran, {} claims came out as published and {} did not: that is no verdict on the paper, whose \
+             end it does not reach. The same command without these options gives one.",
+            self.met, self.differs
+        )
+    }
+}
+
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let judged = self.met + self.differs;

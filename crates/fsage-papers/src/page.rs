@@ -106,13 +106,14 @@ fn verdict(paper: &Paper, lines: &[Line]) -> Vec<Finding> {
         tone,
         section: Some(section.to_owned()),
     };
-    let tally = Tally::of(lines).to_string();
+    let tally = Tally::of(lines);
     if let Some(quick) = super::quick_look(paper) {
         // What it means comes before what it counts.
         let quick = finding(quick, Tone::Bad, "comparison");
-        return vec![quick, finding(tally, Tone::Neutral, "comparison")];
+        let counted = finding(tally.of_quick_look(), Tone::Neutral, "comparison");
+        return vec![quick, counted];
     }
-    let mut findings = vec![finding(tally, Tone::Neutral, "comparison")];
+    let mut findings = vec![finding(tally.to_string(), Tone::Neutral, "comparison")];
     findings.extend(agrees(lines).map(|text| finding(text, Tone::Good, "comparison")));
     let before = findings.len();
     let causes = together::of_lines(paper, lines);

@@ -46,6 +46,8 @@ pub struct Described {
     pub microscope: Option<&'static str>,
     /// Of a model the layers that may lie over it, of a layer the models over which it may lie.
     pub related: Vec<&'static str>,
+    /// Options of the original that a model does not have, each with why and what has it.
+    pub lacks: &'static [(&'static str, &'static str)],
     /// Whole targets, as examples.
     pub examples: Vec<String>,
 }
@@ -71,6 +73,7 @@ fn model(entry: &'static Entry) -> Described {
         policies: entry.policies(),
         microscope: entry.microscope.map(|microscope| microscope.prints),
         related: over.map(|layer| layer.name).collect(),
+        lacks: entry.lacks,
         examples: [entry.name.to_owned()]
             .into_iter()
             .chain(with_keys)
@@ -88,6 +91,7 @@ fn of_layer(layer: &'static Layer) -> Described {
         policies: Vec::new(),
         microscope: None,
         related: layer.models().map(|entry| entry.name).collect(),
+        lacks: &[],
         examples: layer.examples.iter().map(|&text| text.to_owned()).collect(),
     }
 }
@@ -102,6 +106,7 @@ fn real() -> impl Iterator<Item = Described> {
         policies: Vec::new(),
         microscope: None,
         related: Vec::new(),
+        lacks: &[],
         examples: kind.examples.iter().map(|&text| text.to_owned()).collect(),
     })
 }

@@ -388,13 +388,16 @@ fn at(day: &DayRow) -> String {
     }
 }
 
-/// Whether a value is better or worse than that of the baseline, in brackets; nothing where it is neither, or may be by
-/// chance.
+/// Whether a value is better or worse than that of the baseline, or may be so by chance, in brackets; nothing where
+/// both look the same.
 fn compared(column: &str, value: f64, baseline: f64) -> &'static str {
+    if number(value) == number(baseline) {
+        return "";
+    }
     let is_chance = room::is_count(column) && room::is_by_chance(value, baseline);
     let metric = METRICS.iter().find(|metric| metric.id == column);
     match metric.map(|metric| metric.better) {
-        _ if is_chance => "",
+        _ if is_chance => " (within chance)",
         Some(Better::Higher) if value > baseline => " (better)",
         Some(Better::Higher) if value < baseline => " (worse)",
         Some(Better::Lower) if value < baseline => " (better)",

@@ -173,12 +173,13 @@ impl Answer {
             self.later_growth_day = Some(day);
             format!("in {} {by_later}", counted(day, "day"))
         } else {
-            format!("not {by_later}")
+            format!("never {by_later}")
         };
         let what = format!("{}: ", capitalized(&self.limit.text));
         if let Some(by_lives) = self.sentence.strip_prefix(&what) {
-            self.sentence =
-                format!("{what}{later}. By all days, early for what was filling up: {by_lives}");
+            self.sentence = format!(
+                "{what}{later}. If it grew on as over all of its days, early for what was filling up: {by_lives}"
+            );
         }
     }
 
@@ -436,16 +437,17 @@ mod tests {
         assert_eq!((found.day_led(), found.median_day), (Some(25), Some(10)));
         assert_eq!(
             found.sentence,
-            "Free space under 5.0 %: in 25 days at the growth of its later days, +2.0 MiB a day. By all days, early \
-             for what was filling up: in 10 days (no interval: growth changed), about day 10."
+            "Free space under 5.0 %: in 25 days at the growth of its later days, +2.0 MiB a day. If it grew on \
+             as over all of its days, early for what was filling up: in 10 days (no interval: growth changed), \
+             about day 10."
         );
         let mut found = answer(&[None; 19], None);
         found.set_later(50.0 * MIB, -MIB);
         assert_eq!(found.later_growth_day, None);
         assert_eq!(
             found.sentence,
-            "Free space under 5.0 %: not at the growth of its later days, -1.0 MiB a day. By all days, early for \
-             what was filling up: not within 100 days, in none of 19 lives."
+            "Free space under 5.0 %: never at the growth of its later days, -1.0 MiB a day. If it grew on \
+             as over all of its days, early for what was filling up: not within 100 days, in none of 19 lives."
         );
     }
 

@@ -176,6 +176,17 @@ fn is_of_nights(request: &Request<'_>) -> bool {
     matches!(request.workload, Workload::Made(Source::Snapshots(_)))
 }
 
+/// The target in a size that the past has room in, where it has none of its own. Nights are of a file system that has
+/// its size.
+fn sized(request: &Request<'_>, workload: &Path, watch: &dyn Watch) -> crate::Result<TargetSpec> {
+    let given = std::slice::from_ref(request.target);
+    let mut target = aging::sized(workload, given, watch)?;
+    if !is_of_nights(request) {
+        target = aging::roomy(workload, given, target, watch)?;
+    }
+    target.into_iter().next().context("one target is sized")
+}
+
 /// Forecasts a target.
 ///
 /// # Errors
@@ -186,8 +197,7 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
     let made = Made::begin(request.workload, watch)?;
     let workload = made.path();
     let past = Past::learn((workload, &made.shown()), request.hold_out, watch)?;
-    let target = aging::sized(workload, std::slice::from_ref(request.target), watch)?;
-    let target = target.into_iter().next().context("one target is sized")?;
+    let target = sized(request, workload, watch)?;
     let with_truth = request.hold_out.is_some();
     let named: &[Limit] = if request.limits.is_empty() {
         &Limit::usual()

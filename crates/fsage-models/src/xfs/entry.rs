@@ -155,6 +155,10 @@ fn kernel(params: &Params) -> Result<String, ParamError> {
         let why = "a fresh file system, to make the same one by `mkfs`";
         return refuse("from", None, why);
     }
+    if params.features == Features::Rmapbt {
+        let why = "default or plain: with a tree of owners no two runs of a kernel are the same";
+        return refuse("features", Some("rmapbt"), why);
+    }
     let why = match params.regime {
         Regime::Strict => None,
         Regime::PerFile => Some("strict: nobody writes a real file system back file by file"),
@@ -167,10 +171,6 @@ fn kernel(params: &Params) -> Result<String, ParamError> {
     };
     if let Some(why) = why {
         return refuse("regime", Some(params.regime.as_str()), why);
-    }
-    if params.features == Features::Rmapbt {
-        let why = "default or plain: with a tree of owners no two runs of a kernel are the same";
-        return refuse("features", Some("rmapbt"), why);
     }
     let mut mkfs = Vec::new();
     mkfs.extend(params.ag_count.map(|ags| format!("-d agcount={ags}")));

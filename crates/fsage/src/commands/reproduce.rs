@@ -448,6 +448,10 @@ fn print(out: &mut impl Write, paper: &Paper, made: &Reproduction) -> anyhow::Re
         rows.count(),
         tally.met + tally.differs + tally.open + tally.of_others,
     );
+    let said = match &quick {
+        Some(_) => tally.of_quick_look(),
+        None => tally.to_string(),
+    };
     let several = if rows > claims {
         format!(" The {rows} rows above read some claims in several ways; a claim counts once.")
     } else {
@@ -456,7 +460,7 @@ fn print(out: &mut impl Write, paper: &Paper, made: &Reproduction) -> anyhow::Re
     writeln!(
         out,
         "{}",
-        table::wrapped(&format!("{tally}{several}"), "", "")
+        table::wrapped(&format!("{said}{several}"), "", "")
     )?;
     let mut verdicts = made.lines.iter().map(|line| line.verdict);
     if quick.is_none() && verdicts.any(|verdict| verdict == comparison::Verdict::Differs) {

@@ -6,6 +6,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use comfy_table::CellAlignment;
 use fsage_core::keys::{Choice, Key};
 use fsage_lab::described::{self, plain, target};
+use fsage_lab::table::wrapped;
 use fsage_models::MODELS;
 use fsage_target::catalogue::{Described, Sort, catalogue};
 use fsage_target::within_models;
@@ -131,6 +132,14 @@ fn print(out: &mut impl Write, described: &Described) -> anyhow::Result<()> {
         }
         Sort::Layer => writeln!(out, "\nLies over: {}", described.related.join(", "))?,
         Sort::Model | Sort::Real => {}
+    }
+    if !described.lacks.is_empty() {
+        writeln!(out, "\nNot in the model:")?;
+        for alike in described.lacks.chunk_by(|(_, one), (_, next)| one == next) {
+            let keys: Vec<&str> = alike.iter().map(|(key, _)| *key).collect();
+            let line = format!("{}: {}", keys.join(", "), alike[0].1);
+            writeln!(out, "{}", wrapped(&line, "  ", "    "))?;
+        }
     }
     if let Some(what) = described.microscope {
         writeln!(out, "\n`fsage age --trace` prints {what}.")?;

@@ -87,36 +87,9 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     }
 }
 
-/// Whether a model of ext4 has the journal that `mkfs` gives it, and does not see when that is full.
-fn commits_by_days(model: &str) -> bool {
-    TargetSpec::parse(model).is_ok_and(|spec| {
-        let by_time = spec.value("regime") == Some("default");
-        spec.kind == "ext4" && !by_time && !spec.has("journal")
-    })
-}
-
 /// What to rule out before the model is blamed, the likeliest first.
 fn print_causes(out: &mut impl Write, verdict: &Verdict) -> io::Result<()> {
-    let memory = "the kernel reclaimed memory meanwhile, and writes back before its time then: free some, and repeat";
-    let written = "in regime b a file of several mappings lies by when they become written: is it so in regime=a?";
-    let counters = "what a file of XFS keeps behind its end hangs on counters that each processor adds to in batches, \
-                    which differ from run to run near a threshold (1 to 5 % free): is it so with a larger size=?";
-    let is_varied = verdict
-        .difference
-        .as_ref()
-        .is_some_and(|of| of.varied.is_some());
-    let journal = "a commit because the journal is full is not simulated in this regime: is it so with journal=64M?";
-    let causes = [
-        (verdict.memory_ran_short, memory),
-        (is_varied && verdict.model.starts_with("xfs"), counters),
-        (verdict.model.contains("regime=b"), written),
-        (commits_by_days(&verdict.model), journal),
-    ];
-    let causes: Vec<&str> = causes
-        .iter()
-        .filter(|(is, _)| *is)
-        .map(|(_, why)| *why)
-        .collect();
+    let causes = verdict.to_rule_out();
     match &causes[..] {
         [] => Ok(()),
         [only] => writeln!(out, "Rule out first: {only}"),
@@ -214,6 +187,14 @@ fn print(out: &mut impl Write, verdict: &Verdict) -> io::Result<()> {
     }
     if let Some(operations) = difference.reduced_to {
         writeln!(out, "{operations} operations are enough")?;
+    }
+    if difference.first.is_some() && difference.reduced_to.is_none() {
+        writeln!(
+            out,
+            "Next: --reduce least.ops leaves the fewest operations that differ; `fsage age least.ops --on {} --trace` \
+             has each request",
+            verdict.model
+        )?;
     }
     Ok(())
 }

@@ -180,7 +180,10 @@ fn a_file_of_an_image_is_said_to_have_come_with_it() {
         "{own}"
     );
     let none = fsage(at, &format!("history {run} --path f4"), 2);
-    assert!(none.contains("no file /f4 is there at the end"), "{none}");
+    assert!(
+        none.contains("no regular file /f4 is there at the end"),
+        "{none}"
+    );
 }
 
 #[test]

@@ -119,7 +119,7 @@ fn a_file_is_followed_through_its_days() {
     for (command, words) in [
         (
             "history run/ffs --path /none",
-            "no file /none is there at the end",
+            "no regular file /none is there at the end",
         ),
         ("history run/ffs --inode 99999", "no file with inode 99999"),
         ("history run", "expected RUN/TARGET"),

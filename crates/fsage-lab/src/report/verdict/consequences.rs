@@ -130,7 +130,12 @@ pub fn layouts_by_fullness(group: &Group, all: &[Fullness]) -> Option<Finding> {
         (!lines.is_empty()).then(|| format!("{name} at {from} and {to} full: {}", list(&lines)))
     };
     let targets: Vec<String> = all.iter().filter_map(of_target).collect();
-    let on_flash = if is_on_flash(group) {
+    let lost = all
+        .iter()
+        .flat_map(|of| &of.levels)
+        .filter_map(|level| level.left);
+    let loses_little = lost.fold(1.0, |least, left| left.ratio.min(least)) >= 0.9;
+    let on_flash = if is_on_flash(group) && loses_little {
         " On flash, files in pieces or out of order cost little; --device st4000nm0033, a disk, shows what they cost."
     } else {
         ""
@@ -290,11 +295,27 @@ pub fn of_one(group: &Group, compared: &[Compared]) -> Option<Answer> {
             order::sentence(group, phase).unwrap_or_default()
         ),
         None if compared.is_empty() || skipped_too_many(subject) => return None,
-        None => format!(
-            "for {life}{}: no benchmark that was run is known to lose a tenth of its speed on {} to age.",
-            drive(group),
-            subject.name
-        ),
+        None => {
+            let slowest = compared
+                .iter()
+                .filter_map(|phase| Some((phase, &phase.ratios.first()?.1)));
+            let slowest = slowest.min_by(|(_, a), (_, b)| a.mean.total_cmp(&b.mean));
+            let slowest = slowest.filter(|(_, ratio)| ratio.says == Says::Slower);
+            let slowest = slowest.map_or_else(String::new, |(phase, ratio)| {
+                format!(
+                    "; {} {} loses most, {}",
+                    phase.suite,
+                    phase.phase,
+                    said(ratio)
+                )
+            });
+            format!(
+                "for {life}{}: no benchmark that was run is known to lose more than a tenth of its speed on {} to \
+                 age{slowest}.",
+                drive(group),
+                subject.name
+            )
+        }
     };
     Some(Answer {
         text,
@@ -496,6 +517,9 @@ fn most_lost(compared: &[Compared]) -> Option<&Compared> {
     Some(most.0)
 }
 
+/// The suite that reads a tree by inode.
+const BY_INODE: &str = "read-tree";
+
 /// What a phase says of each target, with the reason where it is asked for.
 fn sentence(group: &Group, compared: &Compared, with_reason: bool) -> Finding {
     let texts = compared.ratios.iter().map(|(name, ratio)| {
@@ -533,8 +557,14 @@ fn sentence(group: &Group, compared: &Compared, with_reason: bool) -> Finding {
             slower.or_else(|| order::why_faster(group, compared))
         })
         .flatten();
+    let reader = if compared.suite == BY_INODE && tone == Tone::Bad {
+        " That is a reader that goes by inode, as `tar --sort=inode`; a `grep -r` goes by the hash of names, in which \
+         a fresh tree is out of order too, and loses less."
+    } else {
+        ""
+    };
     let text = format!(
-        "{what}, aged beside unaged: {}.{single}{}{}",
+        "{what}, aged beside unaged: {}.{single}{}{}{reader}",
         list(&shortened(texts.collect())),
         reason.unwrap_or_default(),
         ranked(group, compared)

@@ -245,8 +245,8 @@ fn sentence(group: &Group) -> Option<Finding> {
             let days = group.subjects.iter().map(Subject::days).max().unwrap_or(0);
             let stagger = (days / 4).clamp(1, 365);
             format!(
-                "{held} Nothing in it is drawn: `--clones 4 --stagger {stagger}` puts copies side by side, and each \
-                 --seed moves them otherwise."
+                "{held} It is the files of the tree, without git's own objects in .git. Nothing in it is drawn: \
+                 `--clones 4 --stagger {stagger}` puts copies side by side, and each --seed moves them otherwise."
             )
         }
     };

@@ -36,7 +36,7 @@ pub fn findings(group: &Group, ranking: &Ranking<'_>, sizes: &[Fullness]) -> Vec
     let mut findings = Vec::new();
     if sizes.is_empty() {
         findings.extend(utilization(ranking));
-        findings.extend(group.subjects.iter().filter_map(behind_ends));
+        findings.extend(all_behind_ends(group));
     }
     for of in sizes {
         let is_of = |subject: &&Subject| of.levels.iter().any(|l| l.target == subject.spec);
@@ -313,6 +313,26 @@ fn utilization(ranking: &Ranking<'_>) -> Option<Finding> {
         );
         finding(text, tone, "decay")
     })
+}
+
+/// The same of all targets: of many what each keeps in one sentence.
+fn all_behind_ends(group: &Group) -> Vec<Finding> {
+    let each: Vec<Finding> = group.subjects.iter().filter_map(behind_ends).collect();
+    if each.len() < 3 {
+        return each;
+    }
+    let kept = group.subjects.iter().filter(|of| behind_ends(of).is_some());
+    let kept = kept.filter_map(|subject| {
+        let behind = subject.at_end(|day| day.value(&pieces::BEYOND_END_BYTES))?;
+        Some(format!("{} {}", subject.name, human(behind.mean as u64)))
+    });
+    let text = format!(
+        "Room that is kept allocated behind the ends of files, for them to grow: {}. A mounted file system gives it \
+         back minutes after the last write, which a replay does not wait for: these are less full than they look here, \
+         and have more room for large extents. Models of XFS give it back by time with regime=default.",
+        list(&kept.collect::<Vec<_>>())
+    );
+    vec![finding(text, Tone::Neutral, "all-metrics")]
 }
 
 /// That space is kept for files to grow which will be given back.
