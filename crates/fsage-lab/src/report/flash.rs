@@ -1,6 +1,7 @@
 //! Flash: where the pages of files lie on dies and in flash pages, and what the life of the device cost.
 
-use super::subject::{Group, Over, Subject};
+use super::subject::{Group, Life, Over, Subject};
+use super::words::list;
 use crate::benching::State;
 use crate::benching::causes::{self, CauseRow, CauseTime, SHARES, Split};
 use crate::benching::flash::{FlashRow, VALUES, Value};
@@ -134,6 +135,80 @@ fn table(group: &Group, devices: &BTreeSet<String>) -> Exhibit {
 /// What a loss is known by.
 type Phase<'a> = (&'a str, &'a str, &'a str, Option<u64>);
 
+/// Losses below this, in percent of the time of the control, are no question.
+const LITTLE: f64 = 2.0;
+/// So many losses are said, the largest first, and so many causes of each.
+const SAID: usize = 4;
+const CAUSES: usize = 3;
+
+/// What the largest losses on flash are due to, where they were split: a sentence.
+pub(super) fn causes_of_losses(group: &Group) -> Option<String> {
+    let mut losses: Vec<(f64, String)> = Vec::new();
+    for phase in phases(group) {
+        for subject in &group.subjects {
+            let splits = splits(subject, phase);
+            let mean = |of: &dyn Fn(&Split) -> f64| Some(Over::of(splits.iter().map(of))?.mean);
+            let loss = mean(&|split| split.percent(split.loss_ns()));
+            let Some(loss) = loss.filter(|&loss| loss >= LITTLE) else {
+                continue;
+            };
+            let shares = causes::names().enumerate().filter_map(|(share, name)| {
+                Some((mean(&|split| split.percent(split.shares_ns[share]))?, name))
+            });
+            let mut shares: Vec<(f64, &str)> = shares.filter(|(of, _)| *of >= 0.1).collect();
+            shares.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+            let shares = shares.iter().take(CAUSES);
+            let shares: Vec<String> = shares.map(|(of, name)| format!("{name} {of:.1}")).collect();
+            let (_, suite, name, file_bytes) = phase;
+            let of_size =
+                file_bytes.map_or_else(String::new, |bytes| format!(" of {}", size_text(bytes)));
+            losses.push((
+                loss,
+                format!(
+                    "{} in {suite} {name}{of_size} {loss:.1} % ({})",
+                    subject.name,
+                    shares.join(", ")
+                ),
+            ));
+        }
+    }
+    losses.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    let said: Vec<String> = losses
+        .into_iter()
+        .take(SAID)
+        .map(|(_, text)| text)
+        .collect();
+    (!said.is_empty()).then(|| {
+        format!(
+            "What age costs on flash, in time of the control, and in brackets by what: {}.",
+            list(&said)
+        )
+    })
+}
+
+/// What losses were split of, in the order they were measured.
+fn phases(group: &Group) -> Vec<Phase<'_>> {
+    let mut phases: Vec<Phase> = Vec::new();
+    let lives = group.subjects.iter().flat_map(|subject| &subject.lives);
+    for row in lives.flat_map(|life| &life.causes) {
+        let phase = phase_of(row);
+        if !phases.contains(&phase) {
+            phases.push(phase);
+        }
+    }
+    phases
+}
+
+/// How the losses of a target were split in a phase, life by life.
+fn splits(subject: &Subject, phase: Phase<'_>) -> Vec<Split> {
+    let split = |life: &Life| {
+        let rows = life.causes.iter().filter(|row| phase_of(row) == phase);
+        let times: Vec<CauseTime> = rows.map(|row| row.time.clone()).collect();
+        causes::splits(&times).pop()
+    };
+    subject.lives.iter().filter_map(split).collect()
+}
+
 /// What aged file systems lose, by causes; none where no loss was split. The mean over lives.
 fn losses(group: &Group) -> Option<Exhibit> {
     let mut columns = vec![
@@ -149,22 +224,9 @@ fn losses(group: &Group) -> Option<Exhibit> {
     columns.extend(names.iter().map(String::as_str));
     columns.extend(["aged MB", "control MB"]);
     let mut data = DataTable::new(&columns);
-    let lives = || group.subjects.iter().flat_map(|subject| &subject.lives);
-    let mut phases: Vec<Phase> = Vec::new();
-    for row in lives().flat_map(|life| &life.causes) {
-        let phase = phase_of(row);
-        if !phases.contains(&phase) {
-            phases.push(phase);
-        }
-    }
-    for phase in phases {
+    for phase in phases(group) {
         for subject in &group.subjects {
-            let split = |life: &super::subject::Life| {
-                let rows = life.causes.iter().filter(|row| phase_of(row) == phase);
-                let times: Vec<CauseTime> = rows.map(|row| row.time.clone()).collect();
-                causes::splits(&times).pop()
-            };
-            let splits: Vec<Split> = subject.lives.iter().filter_map(split).collect();
+            let splits = splits(subject, phase);
             let mean = |of: &dyn Fn(&Split) -> f64| {
                 let over = Over::of(splits.iter().map(of));
                 Cell::from(over.map(|over| over.mean))

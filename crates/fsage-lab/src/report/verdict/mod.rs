@@ -136,6 +136,8 @@ pub fn findings(group: &Group) -> Vec<Finding> {
     findings.extend(consequences::treated(&outcomes, after::sentences));
     if !is_of_sizes {
         findings.extend(consequences::benchmarks(group, &compared));
+        let causes = super::flash::causes_of_losses(group);
+        findings.extend(causes.map(|text| finding(text, Tone::Neutral, "flash")));
     }
     for finding in &mut findings {
         if let Some(section) = &mut finding.section {
