@@ -10,6 +10,7 @@ mod bench;
 mod by_size;
 pub(crate) mod by_value;
 mod decay;
+mod devices;
 mod experiment;
 mod flash;
 mod free_space;
@@ -379,9 +380,11 @@ fn in_terminal(groups: &[Group], by_value: Vec<Finding>) -> Vec<Finding> {
 fn page(material: Material, beside: Option<&dyn Beside>) -> (Report, Vec<Finding>) {
     let mut sections = material.by_value.sections;
     let mut verdict = material.leading;
+    let by_drive = devices::finding(&material.groups);
+    verdict.extend(by_drive.clone());
     verdict.extend(of_all(&material.groups, material.by_value.findings));
     let mut missing = material.missing;
-    let (mut by_group, mut headlines) = (Vec::new(), Vec::new());
+    let (mut by_group, mut headlines) = (Vec::new(), Vec::from_iter(by_drive));
     for group in &material.groups {
         if material.findings.is_none() {
             let findings = verdict::findings(group);

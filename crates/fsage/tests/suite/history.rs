@@ -121,7 +121,7 @@ fn a_file_is_followed_through_its_days() {
             "history run/ffs --path /none",
             "no regular file /none is there at the end",
         ),
-        ("history run/ffs --inode 99999", "no file with inode 99999"),
+        ("history run/ffs --inode 99999", "file with inode 99999"),
         ("history run", "expected RUN/TARGET"),
         ("inspect run --worst", "expected RUN/TARGET, with one of"),
         ("history w.ops", "w.ops"),

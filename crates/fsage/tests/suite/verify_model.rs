@@ -56,8 +56,8 @@ fn what_cannot_be_verified_is_refused() {
     let at = folder.path();
     assert!(fsage(at, WORKLOAD).status.success());
     for (model, expected) in [
-        ("ffs", "those are: ext4"),
-        ("loop:ext4", "those are: ext4"),
+        ("ffs", "models: ext4, xfs"),
+        ("loop:ext4", "name the model, as in ext4:size=1G"),
         ("ext4:root=off", "only root mounts an image"),
         ("ext4:journal=0", "a journal"),
         (
