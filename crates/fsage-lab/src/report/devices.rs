@@ -10,7 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The benchmark that aged files are read by, on each drive, target by target; none where the workloads differ in more
 /// than the drive below them.
 pub fn finding(groups: &[Group]) -> Option<Finding> {
-    let drives = groups.iter().map(drive).collect::<Option<Vec<&str>>>()?;
+    let drives = groups
+        .iter()
+        .map(Group::drive)
+        .collect::<Option<Vec<&str>>>()?;
     let distinct: BTreeSet<&str> = drives.iter().copied().collect();
     let specs = |group: &Group| -> Vec<String> {
         let specs = group.subjects.iter().map(|subject| subject.spec.clone());
@@ -49,15 +52,6 @@ pub fn finding(groups: &[Group]) -> Option<Finding> {
         tone: Tone::Neutral,
         section: None,
     })
-}
-
-/// The one drive that all of a workload was measured on.
-fn drive(group: &Group) -> Option<&str> {
-    let lives = group.subjects.iter().flat_map(|subject| &subject.lives);
-    let rows = lives.flat_map(|life| &life.bench);
-    let drives: BTreeSet<Option<&str>> = rows.map(|row| row.device.as_deref()).collect();
-    let drive = drives.first().copied().flatten();
-    drive.filter(|_| drives.len() == 1)
 }
 
 /// A ratio, with its interval if it has one.

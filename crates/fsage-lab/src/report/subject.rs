@@ -10,6 +10,7 @@ use crate::run_folder::WorkloadFacts;
 use fsage_bench::Summary;
 use fsage_metrics::layout_score;
 use fsage_report::{Fact, Target};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// What one workload did to targets.
@@ -23,6 +24,17 @@ pub struct Group {
     pub subjects: Vec<Subject>,
     /// What is known of the workload.
     pub workload: Option<WorkloadFacts>,
+}
+
+impl Group {
+    /// The one simulated drive that all was measured on; none where there are several, or real ones.
+    pub fn drive(&self) -> Option<&str> {
+        let lives = self.subjects.iter().flat_map(|subject| &subject.lives);
+        let rows = lives.flat_map(|life| &life.bench);
+        let drives: BTreeSet<Option<&str>> = rows.map(|row| row.device.as_deref()).collect();
+        let drive = drives.first().copied().flatten();
+        drive.filter(|_| drives.len() == 1)
+    }
 }
 
 /// A target.

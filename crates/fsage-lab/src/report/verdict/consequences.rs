@@ -15,7 +15,6 @@ use fsage_bench::Says;
 use fsage_metrics::directory_order::ADJACENCY;
 use fsage_metrics::free_space;
 use fsage_report::{Finding, Tone};
-use std::collections::BTreeSet;
 
 /// What the sentence on unaged targets begins with.
 pub(super) const FRESH: &str = "Fresh, ";
@@ -336,14 +335,8 @@ pub(super) fn whose(group: &Group) -> (&'static str, &'static str) {
 /// The simulated drive that all was measured on, as ` on st4000nm0033`: another one may say something else. Empty where
 /// there are several, or real ones.
 pub(super) fn drive(group: &Group) -> String {
-    let lives = group.subjects.iter().flat_map(|subject| &subject.lives);
-    let drives: BTreeSet<Option<&str>> = lives
-        .flat_map(|life| life.bench.iter().map(|row| row.device.as_deref()))
-        .collect();
-    match drives.first() {
-        Some(&Some(drive)) if drives.len() == 1 => format!(" on {drive}"),
-        _ => String::new(),
-    }
+    let drive = group.drive();
+    drive.map_or_else(String::new, |drive| format!(" on {drive}"))
 }
 
 /// The fastest target, the next one, and others that are as close as these may be: `a, b or c`.
