@@ -11,6 +11,7 @@
 //! | `jun24` | a file in pieces on flash: what is written, bare and through a file system |
 //! | `smith96`, `smith97`, `seltzer95`, `ganger97` | the figures and tables of a paper, one file each |
 //! | `comparison` | published, ours, verdict; the tally |
+//! | `by_figure` | the same counted by figure and table, with how far ours are off |
 //! | `words` | what words such as "comparable" mean here |
 //! | `together` | all papers on one page |
 //! | `figure`, `page`, `folder` | CSV, charts, the page, and the folder with all of it |
@@ -26,6 +27,7 @@
 mod aged;
 mod beside;
 mod by_blocks;
+pub mod by_figure;
 mod cheng;
 pub mod comparison;
 mod experiments;

@@ -1,5 +1,6 @@
 //! The page of a reproduction, as a report.
 
+use super::by_figure;
 use super::comparison::{Line, Tally, Verdict};
 use super::figure::{BarChart, Exhibit, Figure, Sheet};
 use super::paper::Paper;
@@ -35,7 +36,11 @@ pub fn report(paper: &Paper, made: &Reproduction) -> Report {
                    known. Met is a figure that agrees within the band of its kind, and a statement that holds for our \
                    curves. Inputs and what is true by construction are no results, and do not count."
                 .to_owned(),
-            exhibits: vec![comparison(&made.lines)],
+            exhibits: by_figure::sheet(&made.lines)
+                .map(|sheet| page::Exhibit::Table(table(&sheet)))
+                .into_iter()
+                .chain([comparison(&made.lines)])
+                .collect(),
         },
         Section {
             id: "causes".to_owned(),

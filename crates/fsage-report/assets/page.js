@@ -92,6 +92,11 @@
     addButton(tools, "PNG", "Download the chart as PNG", async () => download(await imageOf(id, "png"), `${id}.png`));
   }
 
+  /* Paper has no line to press. */
+  addEventListener("beforeprint", () => {
+    for (const folded of document.querySelectorAll(".folded")) folded.open = true;
+  });
+
   /* ---- Contents ---- */
 
   const contents = document.querySelector(".contents details");

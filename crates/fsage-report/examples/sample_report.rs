@@ -4,8 +4,8 @@
 
 use fsage_report::charts::{Bar, Point, Published, Series, Stack};
 use fsage_report::{
-    Axis, Bars, Cell, Chart, Command, DataTable, Exhibit, Fact, Finding, Format, Lines, Report,
-    Scale, Section, Sheet, Stacks, Target, Term, Tone, render,
+    Axis, Bars, Cell, Chart, Command, DataTable, Exhibit, Fact, Finding, Folded, Format, Lines,
+    Report, Scale, Section, Sheet, Stacks, Target, Term, Tone, render,
 };
 use std::io::Write;
 
@@ -57,7 +57,7 @@ fn sample(days: usize, targets: usize) -> Report {
         title: "Ten ways to place blocks".into(),
         subtitle: format!("home directories, {days} days, 812,411 operations; fsage 0.1.0, 2026-11-22"),
         verdict: verdict(days),
-        folded: Vec::new(),
+        folded: Folded::default(),
         doubts: vec!["The past is short.".to_owned()],
         missing: vec![
             "btrfs stopped on day 211: the device was full. Type `fsage age --resume RUN` to go on.".into(),

@@ -22,6 +22,6 @@ pub use data::{Cell, Column, DataTable};
 pub use drawn::PICTURE_MARK;
 pub use map::BlockMap;
 pub use model::{
-    Chart, Command, Exhibit, Fact, Finding, Report, Section, Sheet, Target, Term, Tone,
+    Chart, Command, Exhibit, Fact, Finding, Folded, Report, Section, Sheet, Target, Term, Tone,
 };
 pub use render::{RenderError, render, render_static};

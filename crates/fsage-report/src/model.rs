@@ -14,8 +14,8 @@ pub struct Report {
     pub subtitle: String,
     /// The answer first.
     pub verdict: Vec<Finding>,
-    /// The answer part by part, where there are many parts: behind a line to press.
-    pub folded: Vec<Finding>,
+    /// The rest of the answer, where it is long: behind a line to press, so that the first picture is near.
+    pub folded: Folded,
     /// What is not there, and how to get it: a failed target, no benchmark, an interrupted run.
     pub missing: Vec<String>,
     /// Why the answer is not to be trusted, or less so.
@@ -32,6 +32,15 @@ pub struct Report {
     pub maps: Vec<BlockMap>,
     /// Every metric, in a sentence.
     pub terms: Vec<Term>,
+}
+
+/// Sentences behind a line to press.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Folded {
+    /// What the line says they are.
+    pub title: String,
+    /// The sentences; nothing is drawn without any.
+    pub findings: Vec<Finding>,
 }
 
 /// A file system or policy that was compared.

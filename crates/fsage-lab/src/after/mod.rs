@@ -17,7 +17,7 @@ mod real;
 mod text;
 
 pub use defrag::Way;
-pub(crate) use text::{HARDLY, Half, half_gone, lost_room, name, phase, speed};
+pub(crate) use text::{HARDLY, Half, half_gone, lost_room, name, paid_back_bytes, phase, speed};
 pub use text::{answer, print, sentences};
 
 use crate::benching::{self, PhaseRatio, Plan};

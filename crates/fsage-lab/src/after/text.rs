@@ -423,7 +423,7 @@ fn cost_words(cost: &Cost) -> String {
 
 /// Bytes that have to be read until the time that a treatment took is won back; nothing where no time was taken, or
 /// speeds are no bytes.
-fn paid_back_bytes(
+pub(crate) fn paid_back_bytes(
     before: &Stage,
     after: &Stage,
     cost: &Cost,

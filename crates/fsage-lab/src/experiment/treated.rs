@@ -1,7 +1,9 @@
 //! What treatments made of a target, over all of its lives.
 
 use super::results::{Mean, Row};
-use crate::after::{HARDLY, Half, Outcome, Stage, half_gone, lost_room, name, phase, speed};
+use crate::after::{
+    HARDLY, Half, Outcome, Stage, half_gone, lost_room, name, paid_back_bytes, phase, speed,
+};
 use crate::fullness::Phase;
 use crate::life::Life;
 use crate::report::words::{counted, size};
@@ -23,6 +25,10 @@ pub struct StageMean {
     pub free_in_1m_runs_bytes: Option<Mean>,
     pub placeable_1m: Option<Mean>,
     pub cost_seconds: Option<Mean>,
+    /// Bytes that have to be read in the phase until the time of the treatment is won back; none where a life never
+    /// wins it back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paid_back_bytes: Option<Mean>,
     /// How fast it is in the phase by which stages are compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speed: Option<SpeedMean>,
@@ -75,6 +81,9 @@ pub(crate) fn stages<'a>(known: impl Iterator<Item = (&'a Life, &'a Outcome)>) -
             free_in_1m_runs_bytes: mean(|stage| stage.free_in_1m_runs_bytes),
             placeable_1m: mean(|stage| stage.placeable_1m),
             cost_seconds: mean(|stage| stage.cost.as_ref()?.seconds),
+            paid_back_bytes: phase
+                .as_ref()
+                .and_then(|phase| paid_back(&known, stage, phase)),
             speed: phase.as_ref().and_then(|phase| speed_mean(&same, phase)),
         }
     });
@@ -85,6 +94,19 @@ pub(crate) fn stages<'a>(known: impl Iterator<Item = (&'a Life, &'a Outcome)>) -
 fn over(stages: &[(&Life, &Stage)], value: impl Fn(&Stage) -> Option<f64>) -> Option<Mean> {
     let stages = stages.iter();
     Mean::over(stages.filter_map(|(life, stage)| Some(((*life).clone(), value(stage)?))))
+}
+
+/// Bytes of such reads after which a treatment has won its time back; none unless it does in every life.
+fn paid_back(known: &[(&Life, &Outcome)], stage: &Stage, phase: &Phase) -> Option<Mean> {
+    let treatment = stage.treatment.as_deref().filter(|_| !stage.lived_on)?;
+    let bytes = known.iter().map(|(life, outcome)| {
+        let before = outcome.stage(None, false)?;
+        let after = outcome.stage(Some(treatment), false)?;
+        let bytes = paid_back_bytes(before, after, after.cost.as_ref()?, phase)?;
+        Some(((*life).clone(), bytes as f64))
+    });
+    let bytes: Option<Vec<(Life, f64)>> = bytes.collect();
+    Mean::over(bytes?)
 }
 
 fn speed_mean(stages: &[(&Life, &Stage)], of: &Phase) -> Option<SpeedMean> {
@@ -208,10 +230,19 @@ fn of_treatment(
         let (first, last) = (*halves.iter().min()?, *halves.iter().max()?);
         Some(format!("; {}", Half::of_lives(first, last)))
     });
+    let pays = ["hardly", "for a while", "yes"].contains(&says);
+    let won_back = stage.paid_back_bytes.filter(|_| pays).and_then(|bytes| {
+        let seconds = stage.cost_seconds?.mean;
+        Some(format!(
+            "; the {seconds:.0} s that it takes are won back after {} of such reads",
+            size(bytes.mean as u64)
+        ))
+    });
     Some(format!(
-        "{treatment} {says} ({} times as fast{later}{})",
+        "{treatment} {says} ({} times as fast{later}{}{})",
         shown(gain),
-        half.unwrap_or_default()
+        half.unwrap_or_default(),
+        won_back.unwrap_or_default()
     ))
 }
 

@@ -6,6 +6,7 @@ use crate::benching::{self, PhaseRatio, digits as speed_digits};
 use crate::days::{self, DayRow};
 use crate::life::Life;
 use crate::report::names;
+use crate::report::verdict::premise::of_preset;
 use crate::run_folder::Manifest;
 use crate::table::{self, digits};
 use comfy_table::Table;
@@ -14,9 +15,11 @@ use serde::Serialize;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// What one life cannot say, and what can.
-const ONE_LIFE: &str = "This is one life; of a preset `--seeds 5` lives five, and gives ratios 95 % intervals \
-                        over them.";
+/// What one life of a preset cannot say, and what can.
+const OF_PRESET: &str = "This is one life; of a preset `--seeds 5` lives five, and gives ratios 95 % intervals \
+                         over them.";
+/// What is said of another life.
+const ONE_LIFE: &str = "This is one life.";
 
 /// A target of a run, from the first day to the benchmarks.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -24,6 +27,9 @@ pub struct Verdict {
     /// What it lived through.
     #[serde(skip)]
     pub life: Life,
+    /// Whether that is one of a preset, which has others.
+    #[serde(skip)]
+    pub is_of_preset: bool,
     /// Its specification.
     pub target: String,
     /// Days.
@@ -72,12 +78,15 @@ impl Verdict {
     pub fn of_run(run: &Path, suites: &[String]) -> crate::Result<Vec<Verdict>> {
         let manifest = Manifest::read(run)?;
         let life = Life::of(Some(&manifest.workload), run);
+        let generator = manifest.workload.generator.as_deref();
+        let is_of_preset = generator.and_then(of_preset).is_some();
         let targets = manifest.targets.iter().map(|target| {
             let folder = run.join(&target.folder);
             let rows = days::read(&folder.join("days.parquet"))?;
             let last = rows.last().cloned().unwrap_or_default();
             Ok(Verdict {
                 life: life.clone(),
+                is_of_preset,
                 target: target.spec.clone(),
                 days: days::calendar(&rows)
                     .last()
@@ -211,10 +220,12 @@ pub fn print_table(out: &mut impl Write, verdicts: &[Verdict]) -> io::Result<()>
     } else {
         "Repetitions agree."
     };
+    let is_of_preset = verdicts.iter().any(|verdict| verdict.is_of_preset);
+    let one_life = if is_of_preset { OF_PRESET } else { ONE_LIFE };
     let sentence = format!(
         "Speeds are medians, over several file sizes their geometric mean (the first sentence of the verdict weighs \
          sizes as the workload has them); the fastest aged target comes first. Below 1 the aged file system is the \
-         slower one. {spread} {ONE_LIFE}"
+         slower one. {spread} {one_life}"
     );
     writeln!(out, "\n{}", table::wrapped(&sentence, "", ""))
 }

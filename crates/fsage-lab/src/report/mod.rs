@@ -53,7 +53,7 @@ use crate::watch::Watch;
 use fsage_durable::{PartialFile, make_folders};
 use fsage_report::charts::Published;
 use fsage_report::map::{Disk, PAGE_BYTES, fit};
-use fsage_report::{Chart, Command, Exhibit, Fact, Finding, Report, Section, Target};
+use fsage_report::{Chart, Command, Exhibit, Fact, Finding, Folded, Report, Section, Target, Tone};
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -228,7 +228,7 @@ fn write_page(
     file.write_all(page.as_bytes())
         .with_context(|| format!("{}: cannot write the report", to.display()))?;
     file.finish()?;
-    let sentences = report.verdict.into_iter().chain(report.folded);
+    let sentences = report.verdict.into_iter().chain(report.folded.findings);
     let verdict: Vec<Finding> = sentences.collect();
     Ok(Written {
         headlines: if is_single {
@@ -421,14 +421,22 @@ fn page(material: Material, beside: Option<&dyn Beside>) -> (Report, Vec<Finding
     };
     sections.extend(material.own_sections);
     // What holds for all workloads, and its charts, come before what is said of each.
-    let (answer, mut folded) = if material.groups.len() > 1 && !verdict.is_empty() {
+    let (answer, of_each) = if material.groups.len() > 1 && !verdict.is_empty() {
         (Vec::new(), by_group)
     } else {
         (by_group, Vec::new())
     };
     verdict.extend(answer);
     verdict.extend(material.findings.into_iter().flatten());
-    for finding in verdict.iter_mut().chain(&mut folded) {
+    let mut folded = if material.groups.len() == 1 {
+        fold(&mut verdict)
+    } else {
+        Folded {
+            title: "Each workload by itself".to_owned(),
+            findings: of_each,
+        }
+    };
+    for finding in verdict.iter_mut().chain(&mut folded.findings) {
         // A link leads to what stands on the page only.
         let leads = |id: &String| sections.iter().any(|section| section.id == *id);
         finding.section = finding.section.take().filter(leads);
@@ -448,6 +456,23 @@ fn page(material: Material, beside: Option<&dyn Beside>) -> (Report, Vec<Finding
         terms: terms::terms(),
     };
     (report, headlines)
+}
+
+/// Folds what stands behind the first sentences of a long verdict, which keep the first picture from who looks for it.
+fn fold(verdict: &mut Vec<Finding>) -> Folded {
+    /// So many sentences stay open, from the answer on: what is to be known before it stays, too.
+    const OPEN: usize = 5;
+    /// Fewer are not worth a line to press.
+    const WORTH: usize = 3;
+    let answer = verdict.iter().position(|f| f.tone != Tone::Bad);
+    let open = answer.unwrap_or(0) + OPEN;
+    if verdict.len() < open + WORTH {
+        return Folded::default();
+    }
+    Folded {
+        title: "What this holds for, warnings, and each benchmark".to_owned(),
+        findings: verdict.split_off(open),
+    }
 }
 
 /// What a complete run of this version could have, and this one has not.

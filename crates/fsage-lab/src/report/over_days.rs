@@ -16,6 +16,9 @@ const FLAT: f64 = 0.02;
 /// The id of the section, without what tells workloads apart.
 pub const SECTION: &str = "over-days";
 
+/// What a sentence on the days begins with.
+pub const OVER_DAYS: &str = "Over the days, ";
+
 /// The section; none where only the last day was measured.
 pub fn section(group: &Group) -> Option<Section> {
     let exhibits: Vec<Exhibit> = phases(group)
@@ -67,7 +70,7 @@ pub fn sentences(group: &Group) -> impl Iterator<Item = String> {
         });
         let texts: Vec<String> = texts.collect();
         format!(
-            "Over the days, {suite} {phase} beside a fresh copy of the files of the day: {}.",
+            "{OVER_DAYS}{suite} {phase} beside a fresh copy of the files of the day: {}.",
             list(&texts)
         )
     })

@@ -186,6 +186,12 @@ impl Over {
 }
 
 impl Subject {
+    /// The simulated device that it was measured on first.
+    pub fn device(&self) -> Option<&str> {
+        let mut rows = self.lives.iter().flat_map(|life| &life.bench);
+        rows.find_map(|row| row.device.as_deref())
+    }
+
     /// On the page.
     pub fn target(&self) -> Target {
         Target {

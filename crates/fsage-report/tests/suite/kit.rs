@@ -2,8 +2,8 @@
 
 use fsage_report::charts::{Bar, Point, Published, Series, Stack};
 use fsage_report::{
-    Axis, Bars, Chart, Command, DataTable, Exhibit, Fact, Finding, Format, Lines, Report, Section,
-    Sheet, Stacks, Target, Term, Tone,
+    Axis, Bars, Chart, Command, DataTable, Exhibit, Fact, Finding, Folded, Format, Lines, Report,
+    Section, Sheet, Stacks, Target, Term, Tone,
 };
 use serde_json::Value;
 
@@ -93,10 +93,13 @@ pub fn full(text: &str) -> Report {
     Report {
         title: text.into(),
         subtitle: text.into(),
-        folded: vec![Finding {
-            text: text.to_owned(),
-            ..Finding::default()
-        }],
+        folded: Folded {
+            title: text.into(),
+            findings: vec![Finding {
+                text: text.to_owned(),
+                ..Finding::default()
+            }],
+        },
         verdict: vec![Finding {
             text: text.into(),
             tone: Tone::Good,

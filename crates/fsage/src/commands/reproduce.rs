@@ -7,6 +7,7 @@ use anyhow::bail;
 use fsage_lab::build::Build;
 use fsage_lab::table;
 use fsage_papers::Reproduction;
+use fsage_papers::by_figure;
 use fsage_papers::comparison::{self, Line, Tally};
 use fsage_papers::figure::{Exhibit, Figure};
 use fsage_papers::folder::{Folder, Report};
@@ -437,6 +438,12 @@ fn print(out: &mut impl Write, paper: &Paper, made: &Reproduction) -> anyhow::Re
         }
     }
     print_beside(out, &made.lines)?;
+    if let Some(sheet) = by_figure::sheet(&made.lines) {
+        let mut table = summary::table(&[""]);
+        table.set_header(&sheet.header);
+        table.add_rows(&sheet.rows);
+        writeln!(out, "\n{}\n{table}", sheet.title)?;
+    }
     let quick = fsage_papers::quick_look(paper);
     writeln!(out)?;
     if let Some(quick) = &quick {

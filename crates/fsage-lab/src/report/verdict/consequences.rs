@@ -179,19 +179,24 @@ pub fn benchmarks(group: &Group, compared: &[Compared]) -> Vec<Finding> {
             .into_iter()
             .map(|compared| sentence(group, compared, !has_reason(compared)))
     });
-    let mut findings: Vec<Finding> = over_days::sentences(group)
-        .map(|text| finding(text, Tone::Neutral, over_days::SECTION))
-        .chain(findings)
-        .collect();
+    let mut findings: Vec<Finding> = findings.collect();
     findings.extend(unmeasured(group));
     findings
+}
+
+/// How speed went over the days, where that was asked for.
+pub fn over_days(group: &Group) -> impl Iterator<Item = Finding> {
+    let sentences = over_days::sentences(group);
+    sentences.map(|text| finding(text, Tone::Neutral, over_days::SECTION))
 }
 
 /// Which target it is, in few words.
 pub struct Answer {
     /// From the lives on that it holds for: `for this life: a. Aged, it runs ...`
     pub text: String,
-    /// What stands behind it: for those who read a second one.
+    /// What age did to the order of targets: right behind it.
+    pub order: Option<String>,
+    /// How the answer comes about: by size of files, and what is averaged.
     pub details: Option<String>,
     /// Whether it does not know.
     pub is_open: bool,
@@ -270,6 +275,7 @@ pub fn answer(group: &Group, compared: &[Compared]) -> Option<Answer> {
             fresh.unwrap_or_default(),
             hidden_by_flash(group, is_seen).unwrap_or_default()
         ),
+        order: None,
         details: None,
         is_open: *says == Says::Inconclusive && !is_narrow(chosen, fastest),
     })
@@ -318,6 +324,7 @@ pub fn of_one(group: &Group, compared: &[Compared]) -> Option<Answer> {
     };
     Some(Answer {
         text,
+        order: None,
         details: None,
         is_open: false,
     })
@@ -332,11 +339,27 @@ pub(super) fn whose(group: &Group) -> (&'static str, &'static str) {
     }
 }
 
-/// The simulated drive that all was measured on, as ` on st4000nm0033`: another one may say something else. Empty where
-/// there are several, or real ones.
+/// What all was measured on, as ` on st4000nm0033`: another drive may say something else. Empty where there are several.
 pub(super) fn drive(group: &Group) -> String {
-    let drive = group.drive();
-    drive.map_or_else(String::new, |drive| format!(" on {drive}"))
+    match group.drive() {
+        Some(drive) => format!(" on {drive}"),
+        None if is_on_own_disk(group) => " on this machine's own disk".to_owned(),
+        None => String::new(),
+    }
+}
+
+/// Whether real file systems were measured, and nothing else.
+fn is_on_own_disk(group: &Group) -> bool {
+    let mut lives = group.subjects.iter().flat_map(|subject| &subject.lives);
+    let is_real = |of: &Subject| !is_simulated(&of.spec);
+    group.subjects.iter().all(is_real) && lives.any(|life| !life.bench.is_empty())
+}
+
+/// That speeds of real file systems are those of a machine, where a model's are those of a drive that is named.
+pub(super) fn own_disk(group: &Group) -> Option<Finding> {
+    let text = "Speeds are those of this machine's own disk, caches and load. A model runs above a drive that you name, \
+                `--on ext4 --device NAME`, and may answer otherwise: `fsage device list` has drives.";
+    is_on_own_disk(group).then(|| finding(text.to_owned(), Tone::Neutral, "bench"))
 }
 
 /// The fastest target, the next one, and others that are as close as these may be: `a, b or c`.

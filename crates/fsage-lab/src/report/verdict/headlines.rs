@@ -2,11 +2,12 @@
 
 use super::SPEED;
 use super::consequences::FRESH;
+use crate::report::over_days::OVER_DAYS;
 use crate::report::subject::Group;
 use fsage_report::{Finding, Tone};
 
 /// What comes first of the sentences on a workload: the answer, behind what is to be known before it, and with what is
-/// said of speed where the layout leads, and of what age did to the order of targets.
+/// said of speed where the layout leads, of what age did to the order of targets, and of speed over the days.
 pub fn headlines<'a>(group: &Group, findings: &'a [Finding]) -> &'a [Finding] {
     let title = group.title.as_ref().map(|title| format!("{title}: "));
     let Some(answer) = findings.iter().position(|f| f.tone != Tone::Bad) else {
@@ -19,7 +20,8 @@ pub fn headlines<'a>(group: &Group, findings: &'a [Finding]) -> &'a [Finding] {
             .as_ref()
             .and_then(|title| text.strip_prefix(title))
             .unwrap_or(text);
-        text.starts_with(SPEED) || text.starts_with(FRESH)
+        let leads = [SPEED, FRESH, OVER_DAYS];
+        leads.iter().any(|lead| text.starts_with(lead))
     };
     &findings[..=answer + behind.take_while(of_it).count()]
 }

@@ -9,6 +9,7 @@ mod clock;
 mod consequences;
 mod decayed;
 mod headlines;
+mod on_disks;
 mod options;
 mod order;
 pub(crate) mod premise;
@@ -91,40 +92,15 @@ pub fn findings(group: &Group) -> Vec<Finding> {
         let no_verdict = warnings::no_verdict(group);
         let draws = clock::one_system(group);
         if no_verdict.is_none() && draws.is_none() {
-            let unlike = warnings::unlike(&ranking);
-            let mut options = options::sentence(group, unlike.is_none());
-            let answer = together::sentence(group)
-                .or_else(|| consequences::answer(group, &compared))
-                .or_else(|| consequences::of_one(group, &compared));
-            findings.extend(answer.into_iter().flat_map(|answer| {
-                // Who tries options asks first which of them matters.
-                let leads = options::are_options(group);
-                let options = options.take_if(|_| leads);
-                let options = options.map(|finding| uncapitalized(&finding.text));
-                let is_open = answer.is_open;
-                let proven = || is_open.then(|| ranking.proven(unlike.is_some()))?;
-                in_short(&answer, options.or_else(proven), &compared)
-            }));
-            findings.extend(options);
-            findings.extend(clock::mixed(group));
-            if group.subjects.iter().any(warnings::varies_reserve) {
-                findings.extend(warnings::reserve(group));
-            }
-            if let Some(unlike) = unlike {
-                findings.push(unlike);
-                findings.extend(ranking.pieces());
-                findings.extend(why::of_each(group));
-            } else {
-                findings.extend(ranking.ends());
-                findings.extend(decayed::sentence(&ranking));
-                findings.extend(decayed::still(&ranking));
-                findings.extend(why::sentence(&ranking));
-            }
+            findings.extend(ranked(group, &ranking, &compared));
+        } else {
+            findings.extend(consequences::over_days(group));
         }
         findings.extend(no_verdict);
         findings.extend(draws);
         if !findings.is_empty() {
             findings.extend(premise::findings(group));
+            findings.extend(consequences::own_disk(group));
         }
         // Before anybody decides: what makes the targets hard to compare.
         findings.extend(warnings::not_known(group));
@@ -147,6 +123,48 @@ pub fn findings(group: &Group) -> Vec<Finding> {
             finding.text = format!("{workload}: {}", finding.text);
         }
     }
+    findings
+}
+
+/// Which target it is, what age did to their order, why, and how the answer comes about.
+fn ranked(group: &Group, ranking: &Ranking, compared: &[Compared]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let unlike = warnings::unlike(ranking);
+    let mut how = None;
+    let mut options = options::sentence(group, unlike.is_none());
+    let answer = together::sentence(group)
+        .or_else(|| consequences::answer(group, compared))
+        .or_else(|| consequences::of_one(group, compared));
+    findings.extend(answer.into_iter().flat_map(|answer| {
+        how = answer
+            .details
+            .as_ref()
+            .map(|details| finding(details.clone(), Tone::Neutral, "bench"));
+        // Who tries options asks first which of them matters.
+        let leads = options::are_options(group);
+        let options = options.take_if(|_| leads);
+        let options = options.map(|finding| uncapitalized(&finding.text));
+        let is_open = answer.is_open;
+        let proven = || is_open.then(|| ranking.proven(unlike.is_some()))?;
+        in_short(&answer, options.or_else(proven), compared)
+    }));
+    findings.extend(options);
+    findings.extend(consequences::over_days(group));
+    findings.extend(clock::mixed(group));
+    if group.subjects.iter().any(warnings::varies_reserve) {
+        findings.extend(warnings::reserve(group));
+    }
+    if let Some(unlike) = unlike {
+        findings.push(unlike);
+        findings.extend(ranking.pieces());
+        findings.extend(why::of_each(group));
+    } else {
+        findings.extend(ranking.ends());
+        findings.extend(decayed::sentence(ranking));
+        findings.extend(decayed::still(ranking));
+        findings.extend(why::sentence(ranking));
+    }
+    findings.extend(how);
     findings
 }
 
@@ -186,7 +204,8 @@ fn uncapitalized(text: &str) -> String {
 }
 
 /// What those read who read one sentence: the answer of the benchmarks, or what is known of layouts, where options are
-/// tried or lives prove it and benchmarks leave it open, with those that are decided nevertheless, and then theirs.
+/// tried or lives prove it and benchmarks leave it open, with those that are decided nevertheless, and then theirs; and
+/// what age did to the order of targets.
 fn in_short(
     of_benchmarks: &Answer,
     of_layouts: Option<String>,
@@ -194,11 +213,11 @@ fn in_short(
 ) -> Vec<Finding> {
     let Answer {
         text,
-        details,
+        order,
         is_open,
+        ..
     } = of_benchmarks;
     let neutral = |text, section| finding(text, Tone::Neutral, section);
-    let details = details.clone().map(|details| neutral(details, "bench"));
     let mut answers = match of_layouts {
         None => vec![neutral(format!("{IN_SHORT}{text}"), "bench")],
         Some(of_layouts) => {
@@ -213,7 +232,7 @@ fn in_short(
             ]
         }
     };
-    answers.extend(details);
+    answers.extend(order.clone().map(|order| neutral(order, "bench")));
     answers
 }
 

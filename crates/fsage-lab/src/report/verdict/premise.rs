@@ -1,13 +1,11 @@
 //! What the verdict rests on: the assumptions of the preset that made the workload, the sameness of its rounds, or the
 //! view of a history.
 
-use super::finding;
+use super::{finding, on_disks};
 use crate::aging::{has_small_blocks, small_blocks};
-use crate::device::disk;
 use crate::report::subject::{Group, Subject};
 use crate::report::words::{counted, list};
 use fsage_core::size::{self, human};
-use fsage_disk::Disk;
 use fsage_report::{Finding, Tone};
 use fsage_target::TargetSpec;
 use fsage_workload::preset::{Generator, Preset};
@@ -141,15 +139,6 @@ fn has_one_group(subject: &Subject) -> bool {
     TargetSpec::parse(&subject.spec).is_ok_and(is_small)
 }
 
-/// Whether a target is a model of ext4 that was not told that the disk below rotates.
-fn turns_unsaid(subject: &Subject) -> bool {
-    let is_plain = TargetSpec::parse(&subject.spec)
-        .is_ok_and(|spec| spec.kind == "ext4" && !spec.has("rotational"));
-    let mut rows = subject.lives.iter().flat_map(|life| &life.bench);
-    let device = rows.find_map(|row| row.device.as_deref());
-    is_plain && device.is_some_and(|device| matches!(disk(device), Ok(Disk::Rotating(_))))
-}
-
 /// That targets of several workloads have the blocks of a small ext4.
 pub fn of_small_blocks(groups: &[Group]) -> Option<Finding> {
     let subjects = || groups.iter().flat_map(|group| &group.subjects);
@@ -181,20 +170,6 @@ pub fn findings(group: &Group) -> impl Iterator<Item = Finding> {
         );
         finding(text, Tone::Neutral, "decay")
     });
-    let turns: Vec<&str> = group
-        .subjects
-        .iter()
-        .filter(|of| turns_unsaid(of))
-        .map(|of| &*of.name)
-        .collect();
-    let turns = (!turns.is_empty()).then(|| {
-        let text = format!(
-            "{} lived as on flash, and the disk below rotates, which a kernel sees by itself: --on ext4:rotational \
-             lives so.",
-            list(&turns)
-        );
-        finding(text, Tone::Neutral, "decay")
-    });
     let began = group.subjects.iter().filter_map(|subject| {
         let spec = TargetSpec::parse(&subject.spec).ok()?;
         let from = spec.value("from")?;
@@ -205,8 +180,12 @@ pub fn findings(group: &Group) -> impl Iterator<Item = Finding> {
         Some(finding(text, Tone::Neutral, "decay"))
     });
     let began: Vec<Finding> = began.collect();
-    let small = small.into_iter().chain(one_group).chain(turns);
-    sentence(group).into_iter().chain(small).chain(began)
+    let small = small.into_iter().chain(one_group);
+    sentence(group)
+        .into_iter()
+        .chain(small)
+        .chain(on_disks::findings(group))
+        .chain(began)
 }
 
 /// That the verdict is one of the preset's life, and what that is, or of a trace that was repeated to the byte; none of
@@ -256,10 +235,6 @@ fn sentence(group: &Group) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::benching::State;
-    use crate::benching::results::Row;
-    use crate::report::subject::Life;
-    use fsage_bench::Measurement;
 
     /// By the presets: `home-1996` has 300 days, `maildir` a capacity of 1 GiB.
     #[test]
@@ -281,33 +256,6 @@ mod tests {
             assert!(no_larger(bytes).contains("--capacity takes yours"));
         }
         assert_eq!(no_larger(4 << 30), "");
-    }
-
-    #[test]
-    fn an_ext4_on_a_disk_that_rotates_says_so_or_is_named() {
-        let turns = |spec: &str, device: Option<&str>| {
-            let row = Row {
-                target: spec.to_owned(),
-                state: State::Aged,
-                device: device.map(str::to_owned),
-                host: None,
-                measurement: Measurement::default(),
-            };
-            let life = Life {
-                bench: vec![row],
-                ..Life::default()
-            };
-            turns_unsaid(&Subject {
-                spec: spec.to_owned(),
-                lives: vec![life],
-                ..Subject::default()
-            })
-        };
-        assert!(turns("ext4:size=1G", Some("st4000nm0033:scale=900")));
-        assert!(!turns("ext4:size=1G,rotational", Some("st4000nm0033")));
-        assert!(!turns("ext4:size=1G", Some("nvme_a")));
-        assert!(!turns("xfs:size=1G", Some("st4000nm0033")));
-        assert!(!turns("loop:ext4,size=1G", None));
     }
 
     /// By mke2fs: a group is as many blocks as a block has bits, 128 MiB of 4 KiB.

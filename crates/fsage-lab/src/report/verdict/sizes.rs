@@ -175,7 +175,12 @@ impl Pair<'_> {
             // A single size is all of it.
             return String::new();
         };
-        format!(" {lead} {} it is {}.", self.next.0.name, list(&texts))
+        format!(
+            " {lead} {}, {} is {}.",
+            self.next.0.name,
+            self.best.0.name,
+            list(&texts)
+        )
     }
 
     /// What each phase says at a size of files.

@@ -99,10 +99,6 @@ pub fn sentence(group: &Group) -> Option<Answer> {
     let rivals = (0..known.len()).filter(|&place| place != best);
     let rivals = rivals.filter(|&place| !is_of_options || best == 0 || place == next);
     let fresh = fresh(&known, best, rivals, all.says == Says::Faster, is_single);
-    let means = match &fresh {
-        Some(_) => "These are geometric means",
-        None => "That is the geometric mean",
-    };
     let is_parted = answer.is_parted();
     let pair = Pair {
         best: (known[best].0, &known[best].1),
@@ -117,14 +113,14 @@ pub fn sentence(group: &Group) -> Option<Answer> {
         hidden_by_flash(group, is_seen).unwrap_or_default()
     );
     let details = format!(
-        "{}{}{} {means} of the ratios of {phases} phases, each once.{}",
-        fresh.unwrap_or_default(),
+        "{}{} Speeds over all benchmarks are geometric means of the ratios of {phases} phases, each once.{}",
         pair.by_size(),
         pair.why_slower(),
         pair.at_the_mean(),
     );
     Some(Answer {
         text,
+        order: fresh.map(|fresh| fresh.trim_start().to_owned()),
         details: Some(details.trim_start().to_owned()),
         is_open: all.says == Says::Inconclusive && !is_parted,
     })

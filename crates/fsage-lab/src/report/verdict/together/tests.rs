@@ -55,8 +55,9 @@ fn said(subjects: Vec<Subject>) -> Option<String> {
         ..Group::default()
     };
     let answer = sentence(&group)?;
-    let details = answer.details.unwrap_or_default();
-    Some(format!("{} {details}", answer.text))
+    let parts = [Some(answer.text), answer.order, answer.details];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    Some(parts.join(" "))
 }
 
 /// By hand: a reads 4 times as fast as b and creates at 0.64 of its speed; the root of 2.56 is 1.6.
@@ -70,7 +71,7 @@ fn reads_and_writes_weigh_the_same_in_the_geometric_mean() {
              as fast \
              and writes 36 % slower; over both, which count alike, it is 60 % faster. Fresh, a is 60 % faster than \
              b. Age turns the order round neither in reads (fresh, 4.0 times as fast) nor in writes (fresh, 36 % \
-             slower). These are geometric means of the ratios of 2 phases, each once."
+             slower). Speeds over all benchmarks are geometric means of the ratios of 2 phases, each once."
         )
     );
 }
@@ -128,7 +129,7 @@ fn sizes_at_which_the_faster_one_is_slower_are_named() {
         text.contains("a. Aged, beside b, it is 2.2 times as fast"),
         "{text}"
     );
-    let expected = "Aged, not at every size of files: beside b it is at 16K 50 % slower.";
+    let expected = "Aged, not at every size of files: beside b, a is at 16K 50 % slower.";
     assert!(text.contains(expected), "{text}");
     let text = said(vec![with_large("a", 150, 1000), with_large("b", 100, 100)]).unwrap();
     assert!(!text.contains("not at every size"), "{text}");
@@ -141,7 +142,7 @@ fn sizes_at_which_the_faster_one_is_slower_are_named() {
         }
     }
     let text = said(vec![a, with_large("b", 100, 100)]).unwrap();
-    let expected = "it is at 16K 42 % slower (create 60 % slower, read 15 % slower).";
+    let expected = "a is at 16K 42 % slower (create 60 % slower, read 15 % slower).";
     assert!(text.contains(expected), "{text}");
 }
 
@@ -185,7 +186,7 @@ fn sizes_weigh_by_how_near_they_are_to_the_files_of_the_workload() {
     for part in [
         "a to read, b to write. Aged, beside b, a reads 4.2 times as fast and writes 70 % slower; over both, which \
          count alike, it is 13 % faster.",
-        "Aged, by size of files, beside b it is at 16K as fast (create 75 % slower, read 4.0 times as fast) and at 1M \
+        "Aged, by size of files, beside b, a is at 16K as fast (create 75 % slower, read 4.0 times as fast) and at 1M \
          10 \
          times as fast.",
         "Sizes weigh by how near they are to the 20 KiB that files of this workload have in the mean: 16K 95 % and \
@@ -336,7 +337,7 @@ fn sizes_are_told_where_all_of_them_leave_it_open() {
     };
     let group = [of("a", 500, [200, 300, 900]), of("b", 1000, [100; 3])];
     let text = said(group.to_vec()).expect("an answer");
-    let sizes = "Aged, by size of files, beside b it is at 16K 50 % slower and at 1M open.";
+    let sizes = "Aged, by size of files, beside b, a is at 16K 50 % slower and at 1M open.";
     assert!(text.contains(sizes), "{text}");
     let group = Group {
         subjects: group.into(),
