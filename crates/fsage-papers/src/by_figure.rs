@@ -14,8 +14,8 @@ struct Of {
     off: Vec<(f64, String)>,
 }
 
-/// A table of the figures and tables of the paper, in its order: how many rows of each are met, differ and are open, how
-/// many print a value, and how far ours are off in the median and at most. None where no row of any came of a run.
+/// A table of the figures and tables of the paper, in its order: how many rows of each are met, differ and are open,
+/// how many print a value, and how far ours are off in the median and at most. None where no row of any came of a run.
 pub fn sheet(lines: &[Line]) -> Option<Sheet> {
     let mut all: BTreeMap<(String, u32), Of> = BTreeMap::new();
     for line in lines.iter().filter(|line| line.verdict.is_result()) {

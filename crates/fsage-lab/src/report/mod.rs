@@ -528,6 +528,7 @@ mod tests {
     use super::*;
     use crate::days::DayRow;
     use fsage_metrics::{files, layout_score};
+    use std::iter;
 
     fn subject(name: &str, score: f64) -> Subject {
         let day = DayRow {
@@ -549,6 +550,30 @@ mod tests {
     }
 
     /// Ids would clash, and the page would be refused, without what tells the workloads apart.
+    /// Warnings before the answer do not count, and two sentences are not worth a line to press.
+    #[test]
+    fn long_verdicts_fold_behind_five_sentences_from_the_answer_on() {
+        let verdict = |warnings: usize, others: usize| -> Vec<Finding> {
+            let warnings = iter::repeat_n(Tone::Bad, warnings);
+            let tones = warnings.chain(iter::repeat_n(Tone::Neutral, others));
+            let finding = |(at, tone): (usize, Tone)| Finding {
+                text: at.to_string(),
+                tone,
+                section: None,
+            };
+            tones.enumerate().map(finding).collect()
+        };
+        let folded = |warnings, others| {
+            let mut verdict = verdict(warnings, others);
+            let folded = fold(&mut verdict).findings;
+            let first = folded.first().map(|finding| finding.text.clone());
+            (verdict.len(), folded.len(), first)
+        };
+        assert_eq!(folded(0, 7), (7, 0, None));
+        assert_eq!(folded(0, 8), (5, 3, Some("5".to_owned())));
+        assert_eq!(folded(2, 9), (7, 4, Some("7".to_owned())));
+    }
+
     #[test]
     fn every_workload_of_an_experiment_has_sections_of_its_own() {
         let group = |at: usize| Group {

@@ -339,7 +339,7 @@ pub(super) fn whose(group: &Group) -> (&'static str, &'static str) {
     }
 }
 
-/// What all was measured on, as ` on st4000nm0033`: another drive may say something else. Empty where there are several.
+/// What all was measured on, as ` on st4000nm0033`: another drive may say otherwise. Empty where there are several.
 pub(super) fn drive(group: &Group) -> String {
     match group.drive() {
         Some(drive) => format!(" on {drive}"),
@@ -357,8 +357,8 @@ fn is_on_own_disk(group: &Group) -> bool {
 
 /// That speeds of real file systems are those of a machine, where a model's are those of a drive that is named.
 pub(super) fn own_disk(group: &Group) -> Option<Finding> {
-    let text = "Speeds are those of this machine's own disk, caches and load. A model runs above a drive that you name, \
-                `--on ext4 --device NAME`, and may answer otherwise: `fsage device list` has drives.";
+    let text = "Speeds are those of this machine's own disk, caches and load. A model runs above a drive that you \
+                name, `--on ext4 --device NAME`, and may answer otherwise: `fsage device list` has drives.";
     is_on_own_disk(group).then(|| finding(text.to_owned(), Tone::Neutral, "bench"))
 }
 
