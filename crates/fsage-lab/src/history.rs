@@ -21,7 +21,10 @@ mod paths;
 mod served;
 mod short;
 pub use paths::paths;
-pub use served::{GOAL_LEN_SLOW, GroupThen, LongRuns, NO_CRITERION, Served};
+pub use served::{
+    Asked, GOAL_LEN_SLOW, GroupThen, LongRuns, Mballoc, NO_CRITERION, PREALLOCATED, Served,
+    XfsAlloc,
+};
 
 /// Which file of a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -309,7 +312,12 @@ pub fn history(
     let worst =
         worst_day(&days).and_then(|(day, _)| watched.days.iter().position(|&n| n == day.day));
     let served = match worst {
-        Some(day) => served::on_day(&target.spec, &workload, inode, day, ui)?,
+        Some(day) => {
+            let number = watched.days[day];
+            let seen = watched.seen.iter().find(|seen| seen.day == number);
+            let pieces = seen.map_or(&[][..], |seen| &seen.pieces);
+            served::on_day(&target.spec, &workload, inode, (day, pieces), ui)?
+        }
         None => None,
     };
     let geometry = aged.geometry();

@@ -1,7 +1,8 @@
 //! Why a file lies in pieces, in one sentence.
 
-use super::served::PREALLOCATED;
-use super::{FileDay, GOAL_LEN_SLOW, NO_CRITERION, Served, worst_day};
+use super::{
+    FileDay, GOAL_LEN_SLOW, Mballoc, NO_CRITERION, PREALLOCATED, Served, XfsAlloc, worst_day,
+};
 use crate::report::words::{counted, percent, thousands};
 use fsage_core::Verb;
 use fsage_core::size::human;
@@ -44,7 +45,8 @@ pub(super) fn sentence(known: &Known<'_>) -> Option<String> {
         format!("{made} of its {} pieces", known.pieces)
     };
     let cause = match known.served {
-        Some(served) => by_requests(served),
+        Some(Served::Mballoc(served)) => by_criterion(served),
+        Some(Served::Xfs(served)) => by_least(served),
         None => by_room(worst, made, known.in_group),
     };
     Some(format!(
@@ -53,8 +55,39 @@ pub(super) fn sentence(known: &Known<'_>) -> Option<String> {
     ))
 }
 
-/// What the requests of that day came to.
-fn by_requests(served: &Served) -> String {
+/// What the requests of that day came to on XFS, by the least that would do.
+fn by_least(served: &XfsAlloc) -> String {
+    let requests = counted(served.requests as u64, "request");
+    let (got, asked) = (
+        counted(served.longest_got, "block"),
+        counted(served.first.maxlen, "block"),
+    );
+    let shorter = served.any_length + served.longest_there_is;
+    let why = if shorter * 2 < served.requests {
+        match served.requests - served.at_target {
+            0 => "each at its target".to_owned(),
+            others => format!(
+                "{others} of which were served in one run away from their target, where others lie"
+            ),
+        }
+    } else if served.any_length >= served.longest_there_is {
+        format!(
+            "for {} of which any run near the target would do (minlen 1), as the longest free run could not be had: \
+             {asked} asked for at first, {got} the most that any got",
+            served.any_length
+        )
+    } else {
+        format!(
+            "for {} of which no AG had a free run as long as was asked for: {asked} at first, {got} the most that any \
+             got",
+            served.longest_there_is
+        )
+    };
+    format!("by {requests}, {why}")
+}
+
+/// What the requests of that day came to on ext4, by what served them.
+fn by_criterion(served: &Mballoc) -> String {
     let requests = counted(served.requests as u64, "request");
     // What a preallocation gives lies where that was found: it is no cause, where a criterion served most of the rest.
     let searched = served.by.iter().find(|(name, count)| {
@@ -224,7 +257,7 @@ mod tests {
 
     #[test]
     fn on_ext4_the_criterion_that_served_most_requests_says_why() {
-        let mut served = Served {
+        let mut served = Mballoc {
             requests: 40,
             by: vec![
                 (ANY_FREE.to_owned(), 33),
@@ -243,13 +276,13 @@ mod tests {
         };
         let days = [day(18, "create", 1, 2), day(19, "append", 4, 37)];
         assert_eq!(
-            said(37, &days, Some(&served)),
+            said(37, &days, Some(&Served::Mballoc(served.clone()))),
             "In short: 35 of its 37 pieces came on day 20, by 40 requests, for 33 of which no group had as many free \
              blocks as were asked for: each took what it found, 5 blocks at most."
         );
         GOAL_LEN_SLOW.clone_into(&mut served.by[0].0);
         assert!(
-            said(37, &days, Some(&served))
+            said(37, &days, Some(&Served::Mballoc(served.clone())))
                 .contains("but scattered: no group had a run as long, and 5 blocks")
         );
         let longest = GroupThen {
@@ -267,18 +300,24 @@ mod tests {
             by_aligned: None,
             longest,
         });
-        assert!(said(37, &days, Some(&served)).contains("was not among the first 200 pieces"));
+        assert!(
+            said(37, &days, Some(&Served::Mballoc(served.clone())))
+                .contains("was not among the first 200 pieces")
+        );
         served.by.insert(0, (PREALLOCATED.to_owned(), 33));
-        assert!(said(37, &days, Some(&served)).contains("was not among the first 200 pieces"));
+        assert!(
+            said(37, &days, Some(&Served::Mballoc(served.clone())))
+                .contains("was not among the first 200 pieces")
+        );
         served.by.remove(0);
         NO_CRITERION.clone_into(&mut served.by[0].0);
         assert!(
-            said(37, &days, Some(&served))
+            said(37, &days, Some(&Served::Mballoc(served.clone())))
                 .ends_with("no free run was found as long as asked for: 5 blocks at most.")
         );
         "CR_GOAL_LEN_FAST".clone_into(&mut served.by[0].0);
         assert!(
-            said(37, &days, Some(&served))
+            said(37, &days, Some(&Served::Mballoc(served.clone())))
                 .contains("by 40 requests, 37 of which found no run at their goal")
         );
     }

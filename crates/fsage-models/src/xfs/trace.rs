@@ -12,8 +12,9 @@
 //! free lists those of `xfs_alloc_size_done`; `maxlen` is what was left of it by the reserves of the AG.
 
 use super::Xfs;
-use super::space::{Purpose, Request, Space};
+use super::space::{Ag, Purpose, Request, Space};
 use crate::allocator_trace::TracedAllocator;
+use crate::microscope::FreeGroup;
 use std::fmt;
 
 /// Where a search in an AG begins.
@@ -114,5 +115,18 @@ impl TracedAllocator for Xfs {
 
     fn inode_of(served: &Served) -> u64 {
         served.ino
+    }
+
+    fn free_groups(&self) -> Vec<FreeGroup> {
+        let runs_of = |ag: &Ag| {
+            let mut of = FreeGroup::default();
+            for run in ag.by_start.iter() {
+                of.free += u64::from(run.blocks);
+                of.runs += 1;
+                of.longest = of.longest.max(run.blocks.into());
+            }
+            of
+        };
+        self.space.ags.iter().map(runs_of).collect()
     }
 }

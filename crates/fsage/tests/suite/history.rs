@@ -169,6 +169,40 @@ fn the_files_in_the_most_pieces_have_paths_where_the_workload_is_there() {
     );
 }
 
+/// Another way to the requests since the rewrite, of which all pieces are, is the trace.
+#[test]
+fn what_xfs_made_of_a_file_is_what_its_trace_has() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    fs::write(at.join("w.ops"), WORKLOAD).expect("a workload");
+    fsage(at, "age w.ops --on xfs:size=512M -o run", 0);
+    let found = json(at, "history run --path /f1 --json");
+    let inode = &found["inode"];
+    let trace = fsage(
+        at,
+        &format!("age w.ops --on xfs:size=512M --trace --inode {inode}"),
+        0,
+    );
+    let (_, since) = trace.rsplit_once("# rewrite 1 ").expect("the rewrite");
+    let rows: Vec<Vec<&str>> = since
+        .lines()
+        .filter(|line| line.contains("\tD\t"))
+        .map(|line| line.split('\t').collect())
+        .collect();
+    let served = &found["served"];
+    assert_eq!(served["allocator"], "xfs", "{found}");
+    assert_eq!(served["requests"], rows.len(), "{trace}");
+    let whole = rows.iter().filter(|row| row[5] == row[6]).count();
+    assert_eq!(served["whole"], whole, "{trace}");
+    let first = &served["first"];
+    let row = rows.iter().find(|row| row[4] != row[9]).unwrap_or(&rows[0]);
+    for (key, column) in [("ag", 3), ("maxlen", 6), ("agbno", 9), ("len", 10)] {
+        assert_eq!(first[key].to_string(), row[column], "{key}: {trace}");
+    }
+    let ag = served["ag"]["free"].as_u64().expect("blocks");
+    assert!((1..512 << 8).contains(&ag), "{served}");
+}
+
 /// The file system is nearly empty: each of its groups of 8 MiB could serve 90 kB, so that nothing had to be left out.
 #[test]
 fn where_long_runs_lay_is_told() {
