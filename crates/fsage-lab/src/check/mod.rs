@@ -4,6 +4,7 @@
 //! the run has not, a metric that nobody measured. So do operations that were skipped: a target that did less work is
 //! no fair comparison. The rules say what of this is allowed.
 
+mod cause;
 mod judge;
 mod outcome;
 mod over_seeds;
@@ -11,6 +12,7 @@ mod results;
 mod rules;
 mod words;
 
+pub use cause::Cause;
 pub use outcome::Outcome;
 pub use rules::{Matching, PRESETS, Rules, is_age};
 
@@ -64,7 +66,7 @@ pub fn check(run: &Path, rules: &Rules, baseline: Option<&Path>) -> crate::Resul
     let pairs = pairs(rules, matching, &new, old.as_deref())?;
     check_patterns(rules, &new, old.as_deref().unwrap_or_default())?;
 
-    let mut verdicts = Vec::new();
+    let (mut verdicts, mut causes) = (Vec::new(), Vec::new());
     for pair in &pairs {
         let before = verdicts.len();
         verdicts.extend(always(rules, pair, old.is_some()));
@@ -72,6 +74,7 @@ pub fn check(run: &Path, rules: &Rules, baseline: Option<&Path>) -> crate::Resul
         let asked = rules.list.iter();
         let asked = asked.filter(|rule| !rule.is_over(cells) && rule.is_about(pair.new));
         verdicts.extend(asked.filter_map(|rule| judge(rule, pair)));
+        causes.extend(cause::of(pair, &verdicts[before..]));
         let lives = over_seeds::lives(pair, &pairs);
         for verdict in &mut verdicts[before..] {
             verdict.lives.clone_from(&lives);
@@ -100,6 +103,7 @@ pub fn check(run: &Path, rules: &Rules, baseline: Option<&Path>) -> crate::Resul
     }
     Ok(Outcome {
         disturbed: all_disturbed,
+        causes,
         run: run.display().to_string(),
         baseline: baseline.map(|path| path.display().to_string()),
         rules: rules.file.clone(),

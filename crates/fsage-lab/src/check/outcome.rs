@@ -1,8 +1,10 @@
 //! What came of a check: as text, as JSON, and for continuous integration as `JUnit`, Markdown or annotations.
 
+use super::cause::Cause;
 use super::results::TargetResults;
 use super::rules::Bound;
 use crate::clock::is_drawn;
+use crate::table;
 use fsage_target::TargetSpec;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use serde::Serialize;
@@ -24,6 +26,9 @@ pub struct Outcome {
     /// before its time, so that their layouts may be those of no other run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub disturbed: Vec<String>,
+    /// Where the layouts of targets that fail are worse than those of the baseline.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub causes: Vec<Cause>,
     /// Every rule on every target, by target.
     pub verdicts: Vec<Verdict>,
 }
@@ -391,6 +396,10 @@ impl Outcome {
                 };
                 writeln!(out, "  {ended}  {}: {}", line.rule, line.reason)?;
             }
+            for cause in self.causes.iter().filter(|cause| cause.target == of) {
+                let text = table::wrapped(&format!("why   {}", cause.text), "  ", "        ");
+                writeln!(out, "{text}")?;
+            }
         }
         writeln!(out, "{}.", self.sentence())
     }
@@ -416,6 +425,10 @@ impl Outcome {
             for line in so {
                 line.markdown_row(out)?;
             }
+        }
+        for cause in &self.causes {
+            let [target, text] = [&cause.target, &cause.text].map(|text| in_markdown(text));
+            writeln!(out, "\nWhy {target} fails: {text}")?;
         }
         Ok(())
     }
@@ -515,6 +528,7 @@ mod tests {
             rules: "rules.toml".to_owned(),
             passed: false,
             disturbed: Vec::new(),
+            causes: Vec::new(),
             verdicts,
         };
         let mut text = Vec::new();
@@ -574,6 +588,7 @@ mod tests {
             rules: "rules.toml".to_owned(),
             passed: false,
             disturbed: Vec::new(),
+            causes: Vec::new(),
             verdicts: vec![
                 verdict("holds", &[]),
                 unsure,

@@ -127,7 +127,8 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
             )
         } else {
             format!(
-                "Next: `fsage report {} {} -o both.html` shows what changed, side by side.",
+                "Next: `fsage report {} {} -o both.html` shows what changed, side by side; of a model `fsage history \
+                 RUN/TARGET` says why one file came to its pieces.",
                 baseline.display(),
                 run.display()
             )

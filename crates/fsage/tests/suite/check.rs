@@ -116,6 +116,23 @@ fn a_policy_that_got_worse_is_named_with_metric_day_and_values() {
     ] {
         assert!(text.contains(&word), "no `{word}` in {text}");
     }
+    // Half of what it lacks at the end, from the last day back.
+    let lacks = |day: usize| old[day] - new[day];
+    let last = old.len() - 1;
+    let half = (0..=last)
+        .rev()
+        .take_while(|&day| lacks(day) * 2.0 >= lacks(last))
+        .last()
+        .expect("the last day");
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let cause = json["causes"][0]["text"].as_str().expect("a cause");
+    let by = format!("lacked by day {}: {:.4}", half + 1, new[half]);
+    assert_eq!(cause.contains(&by), half < last, "{cause}");
+    assert!(cause.contains("of the difference lies in files"), "{cause}");
+    assert!(
+        text.contains("  why   at the end, beside the baseline: "),
+        "{text}"
+    );
     // The same by the default rules, and by names that the rules set beside each other.
     fsage(&at, "check new --baseline old --match position", 1);
     rules(

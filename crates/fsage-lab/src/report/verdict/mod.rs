@@ -19,7 +19,7 @@ mod warnings;
 mod why;
 
 pub(crate) use warnings::{RESERVING, UNLIKE_BLOCKS, lives_as_root};
-pub(crate) use why::aged_worse;
+pub(crate) use why::{aged_worse, between};
 
 use super::bench::{self, Compared};
 use super::fullness;

@@ -82,6 +82,15 @@ pub(crate) fn aged_worse(day: &DayRow, with_room: bool) -> Vec<String> {
     clues.filter_map(|clue| worse(clue, day, &fresh)).collect()
 }
 
+/// What is worse in the layout of a day than in another one: `pieces per file 1.10 against 1.05`, and the sizes of files in
+/// which most of the difference lies. Nothing where nothing is.
+pub(crate) fn between(better: &DayRow, day: &DayRow) -> Vec<String> {
+    let worse = CLUES.iter().filter_map(|clue| worse(clue, day, better));
+    let sizes = sizes(&broken([better].into_iter()), &broken([day].into_iter()));
+    let sizes = sizes.map(|sizes| sizes.sentence(&sizes.contiguous.1, &sizes.contiguous.0));
+    worse.chain(sizes).collect()
+}
+
 /// A fresh copy of the files of a day.
 fn fresh(day: &DayRow) -> DayRow {
     let mut fresh = DayRow {
@@ -186,7 +195,7 @@ pub fn sentence(ranking: &Ranking<'_>) -> Option<Finding> {
             ));
         }
     }
-    let sizes = sizes(least, most);
+    let sizes = sizes(&broken(lasts(least)), &broken(lasts(most)));
     if with.is_empty() && sizes.is_none() {
         return None;
     }
@@ -196,7 +205,10 @@ pub fn sentence(ranking: &Ranking<'_>) -> Option<Finding> {
     } else {
         format!("Why, {names}: {}.", list(&with))
     };
-    text.extend(sizes.map(|sizes| format!(" {sizes}")));
+    if let Some(sizes) = &sizes {
+        let (of_least, of_most) = &sizes.contiguous;
+        let _ = write!(text, " {}.", sizes.sentence(of_least, of_most));
+    }
     if !against.is_empty() {
         let _ = write!(text, " Age cost {} more in {}.", least.name, list(&against));
     }
@@ -229,9 +241,8 @@ fn said<'a>(subject: &'a Subject, label: &str) -> Option<&'a str> {
 }
 
 /// The sizes of files in which most of the difference lies: the fewest neighboring classes with half of it.
-fn sizes(least: &Subject, most: &Subject) -> Option<String> {
-    let (a, b) = (broken(least), broken(most));
-    let gaps = a.iter().zip(&b);
+fn sizes(a: &[Broken], b: &[Broken]) -> Option<Sizes> {
+    let gaps = a.iter().zip(b);
     let gaps: Vec<f64> = gaps
         .map(|(a, b)| b.breaks as f64 - a.breaks as f64)
         .collect();
@@ -245,19 +256,41 @@ fn sizes(least: &Subject, most: &Subject) -> Option<String> {
     let (of_least, of_most) = (score(&a[range.clone()])?, score(&b[range.clone()])?);
     (all > 0.0 && of_least > of_most).then(|| {
         let to = a[range.end - 1].max_bytes;
-        let class = match range.start.checked_sub(1).map(|below| size(a[below].max_bytes)) {
+        let class = match range
+            .start
+            .checked_sub(1)
+            .map(|below| size(a[below].max_bytes))
+        {
             None => format!("up to {}", size(to)),
             Some(from) if to == u64::MAX => format!("over {from}"),
             Some(from) => format!("of {from} to {}", size(to)),
         };
-        let (of_least, of_most) = distinct(of_least, of_most);
-        format!(
-            "{} of the difference lies in files {class}: {} of their blocks are contiguous against {}.",
-            percent((sum(&range) / all).min(1.0)),
-            of_least,
-            of_most
-        )
+        Sizes {
+            share: (sum(&range) / all).min(1.0),
+            class,
+            contiguous: distinct(of_least, of_most),
+        }
     })
+}
+
+/// Sizes of files in which most of a difference lies.
+struct Sizes {
+    share: f64,
+    /// As `of 16 KiB to 32 KiB`.
+    class: String,
+    /// Their blocks that are contiguous, where more are and where fewer are.
+    contiguous: (String, String),
+}
+
+impl Sizes {
+    /// With how they stand in one of both, and then in the other.
+    fn sentence(&self, one: &str, other: &str) -> String {
+        format!(
+            "{} of the difference lies in files {}: {one} of their blocks are contiguous against {other}",
+            percent(self.share),
+            self.class
+        )
+    }
 }
 
 /// Two shares that differ, in so many digits that one sees it.
@@ -285,9 +318,14 @@ fn score(classes: &[Broken]) -> Option<f64> {
     (scored > 0).then(|| 1.0 - breaks as f64 / scored as f64)
 }
 
-fn broken(subject: &Subject) -> Vec<Broken> {
+/// The last day of each life.
+fn lasts(subject: &Subject) -> impl Iterator<Item = &DayRow> {
+    subject.lives.iter().filter_map(|life| life.last())
+}
+
+fn broken<'a>(lasts: impl Iterator<Item = &'a DayRow>) -> Vec<Broken> {
     let mut classes: Vec<Broken> = Vec::new();
-    for last in subject.lives.iter().filter_map(|life| life.last()) {
+    for last in lasts {
         for (at, class) in last.layout_by_size.iter().enumerate() {
             if at == classes.len() {
                 classes.push(Broken {
