@@ -89,8 +89,8 @@ struct OnDay<'a> {
     pieces: &'a [Piece],
 }
 
-/// Those of an inode on a day, the first of which has the number 0, with where its data lay when that had ended; none of
-/// a model whose allocator is not known here, and where the day had none.
+/// Those of an inode on a day, the first of which has the number 0, with where its data lay when that had ended; none
+/// of a model whose allocator is not known here, and where the day had none.
 pub(super) fn on_day(
     spec: &TargetSpec,
     workload: &Path,

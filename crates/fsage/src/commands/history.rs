@@ -17,8 +17,8 @@ use std::path::PathBuf;
 /// Without a file it is the one in the most pieces.
 /// On ext4 it says how mballoc served the requests of the day that made the most pieces, by criterion, and in what runs
 /// the groups of the first one had their free blocks when that day began, and where runs lay as long as was searched
-/// for. On XFS it says what each of them would have taken (minlen and maxlen), how far from its target it went, and what
-/// the AG had free.
+/// for. On XFS it says what each of them would have taken (minlen and maxlen), how far from its target it went, and
+/// what the AG had free.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  fsage history run/ext4\n  fsage history run/ext4 --path /d26/f1583\n  \
@@ -144,16 +144,17 @@ fn print(out: &mut impl Write, history: &History, all: bool) -> io::Result<()> {
             )
         });
         let sentence = format!(
-            "It came to {} on day {}, by {what}{before}{anew}.{}{room}",
+            "It came to {} on day {}, by {what}{before}{anew}.{room}",
             count(day.pieces),
-            day.nth,
-            history
-                .served
-                .as_ref()
-                .map(why::sentences)
-                .unwrap_or_default()
+            day.nth
         );
         writeln!(out, "{}\n", table::wrapped(&sentence, "", ""))?;
+        for sentence in history.served.iter().flat_map(why::sentences) {
+            writeln!(out, "{}", table::wrapped(&sentence, "- ", "  "))?;
+        }
+        if history.served.is_some() {
+            writeln!(out)?;
+        }
     }
     print_pieces(out, history, all)
 }

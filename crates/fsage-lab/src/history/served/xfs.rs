@@ -1,7 +1,7 @@
 //! What the allocator of XFS made of the requests for a file's data on one day.
 //!
-//! `xfs_bmap_btalloc` wants all of a request in one run (`minlen` is `maxlen`). Where no AG has a run as long, `minlen` is
-//! the longest that one has. Where that cannot be had, as its blocks are busy or an AG keeps too little beside it,
+//! `xfs_bmap_btalloc` wants all of a request in one run (`minlen` is `maxlen`). Where no AG has a run as long, `minlen`
+//! is the longest that one has. Where that cannot be had, as its blocks are busy or an AG keeps too little beside it,
 //! `minlen` is 1, and what lies near the target is taken.
 
 use super::{GroupThen, OnDay, Rows};
@@ -117,8 +117,8 @@ mod tests {
     use crate::history::Piece;
     use fsage_models::microscope::FreeGroup;
 
-    /// By hand, of two AGs of a hundred blocks. The first request was of what a rewrite left nothing of; the line of kind M
-    /// is a block of the tree.
+    /// By hand, of two AGs of a hundred blocks. The first request was of what a rewrite left nothing of; the line of
+    /// kind M is a block of the tree.
     #[test]
     fn requests_are_counted_by_the_least_that_would_do() {
         let trace = "#inode\tkind\tsearch\tagno\ttarget\tminlen\tmaxlen\talignment\ttotal\tagbno\tlen\n\

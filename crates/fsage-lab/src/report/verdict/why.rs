@@ -82,8 +82,8 @@ pub(crate) fn aged_worse(day: &DayRow, with_room: bool) -> Vec<String> {
     clues.filter_map(|clue| worse(clue, day, &fresh)).collect()
 }
 
-/// What is worse in the layout of a day than in another one: `pieces per file 1.10 against 1.05`, and the sizes of files in
-/// which most of the difference lies. Nothing where nothing is.
+/// What is worse in the layout of a day than in another one: `pieces per file 1.10 against 1.05`, and the sizes of
+/// files in which most of the difference lies. Nothing where nothing is.
 pub(crate) fn between(better: &DayRow, day: &DayRow) -> Vec<String> {
     let worse = CLUES.iter().filter_map(|clue| worse(clue, day, better));
     let sizes = sizes(&broken([better].into_iter()), &broken([day].into_iter()));

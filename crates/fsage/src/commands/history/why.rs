@@ -4,8 +4,8 @@ use fsage_lab::history::{
     GOAL_LEN_SLOW, GroupThen, LongRuns, Mballoc, NO_CRITERION, Served, XfsAlloc,
 };
 
-/// How the requests of that day were served.
-pub fn sentences(served: &Served) -> String {
+/// How the requests of that day were served: each a sentence or two, from what was asked for to what was free.
+pub fn sentences(served: &Served) -> Vec<String> {
     match served {
         Served::Mballoc(served) => by_mballoc(served),
         Served::Xfs(served) => by_xfs(served),
@@ -13,7 +13,7 @@ pub fn sentences(served: &Served) -> String {
 }
 
 /// By the criteria of ext4.
-fn by_mballoc(served: &Mballoc) -> String {
+fn by_mballoc(served: &Mballoc) -> Vec<String> {
     let by: Vec<String> = served
         .by
         .iter()
@@ -25,17 +25,17 @@ fn by_mballoc(served: &Mballoc) -> String {
     };
     let takes = match served.by.first() {
         Some((name, _)) if name == GOAL_LEN_SLOW => {
-            " CR_GOAL_LEN_SLOW goes over groups with as many free blocks as are searched for, however scattered: for \
+            "CR_GOAL_LEN_SLOW goes over groups with as many free blocks as are searched for, however scattered: for \
              files of more than stream_req blocks from the group that served such a file last, for others from the \
              group of the goal. It takes the best of the first 200 pieces (mb_max_to_scan), where none suffices, so \
              that a longer run farther on is not seen."
         }
         Some((name, _)) if name == NO_CRITERION => {
-            " No criterion found a run as long as what was searched for: the longest that was seen on the way is \
+            "No criterion found a run as long as what was searched for: the longest that was seen on the way is \
              taken, which the kernel's trace shows as criterion 0x5."
         }
         Some((name, _)) if name == "CR_ANY_FREE" => {
-            " CR_ANY_FREE takes any free blocks, where no group has as many as are asked for."
+            "CR_ANY_FREE takes any free blocks, where no group has as many as are asked for."
         }
         _ => "",
     };
@@ -43,12 +43,12 @@ fn by_mballoc(served: &Mballoc) -> String {
     let then = match &served.groups[..] {
         [] => String::new(),
         [goal] => format!(
-            " When that day began, group {}, of its goal and of what it got, {}.",
+            "When that day began, group {}, of its goal and of what it got, {}.",
             goal.group,
             room(goal)
         ),
         [goal, got, ..] => format!(
-            " When that day began, group {} of the goal {}, and group {}, which served it, {}.",
+            "When that day began, group {} of the goal {}, and group {}, which served it, {}.",
             goal.group,
             room(goal),
             got.group,
@@ -60,16 +60,19 @@ fn by_mballoc(served: &Mballoc) -> String {
         Some(searched) if searched != served.first_asked => format!(", searched for {searched}"),
         _ => String::new(),
     };
-    format!(
-        " That day its data took {requests} to mballoc, served by: {}. The first asked for {} at block {}{searched} \
-         and got {}; the longest run that any got was {}, and {} began at their goal.{then}{freed}{long}{takes}",
+    let took = format!(
+        "That day its data took {requests} to mballoc, served by: {}. The first asked for {} at block {}{searched} \
+         and got {}; the longest run that any got was {}, and {} began at their goal.",
         by.join(", "),
         blocks(served.first_asked),
         served.first_goal,
         served.first_got,
         blocks(served.longest_got),
         served.at_goal
-    )
+    );
+    let mut all = vec![took, format!("{then}{freed}"), long, takes.to_owned()];
+    all.retain(|sentence| !sentence.is_empty());
+    all
 }
 
 /// That the group which served the first request cannot have been as it was when the day began; else nothing.
@@ -98,7 +101,7 @@ fn long(runs: &LongRuns) -> String {
             groups => format!("None of the {groups} groups had a"),
         };
         return format!(
-            " {none} {}; the longest, in group {}, had {}.",
+            "{none} {}; the longest, in group {}, had {}.",
             what.trim_start_matches("a "),
             longest.group,
             blocks(longest.longest)
@@ -126,7 +129,7 @@ fn long(runs: &LongRuns) -> String {
         why => format!(": {}", why.join(", and ")),
     };
     format!(
-        " Of {} groups {} then had {what}; {} a mean run as long, for CR_GOAL_LEN_FAST; {aligned}. The longest run, of \
+        "Of {} groups {} then had {what}; {} a mean run as long, for CR_GOAL_LEN_FAST; {aligned}. The longest run, of \
          {}, lay in group {}{why}.",
         runs.groups,
         runs.have,
@@ -137,7 +140,7 @@ fn long(runs: &LongRuns) -> String {
 }
 
 /// By what XFS would take: the least and the most blocks.
-fn by_xfs(served: &XfsAlloc) -> String {
+fn by_xfs(served: &XfsAlloc) -> Vec<String> {
     let first = &served.first;
     let near = match first.target {
         Some(target) => format!("near block {target} of AG {}", first.ag),
@@ -186,15 +189,22 @@ fn by_xfs(served: &XfsAlloc) -> String {
         1 => "1 request".to_owned(),
         requests => format!("{requests} requests"),
     };
-    format!(
-        " That day its data took {requests} to xfs_bmap_btalloc: {}. {at_target} began at their target.{by_size} {which} \
-         asked for {asked} {near}, and got {} at block {}; the longest run that any got was {}.{}",
-        took.join("; "),
-        first.len,
-        first.agbno,
-        blocks(served.longest_got),
-        ags(served)
-    )
+    let mut all = vec![
+        format!(
+            "That day its data took {requests} to xfs_bmap_btalloc: {}.",
+            took.join("; ")
+        ),
+        format!(
+            "{at_target} began at their target.{by_size} {which} asked for {asked} {near}, and got {} at block {}; the \
+             longest run that any got was {}.",
+            first.len,
+            first.agbno,
+            blocks(served.longest_got)
+        ),
+        ags(served),
+    ];
+    all.retain(|sentence| !sentence.is_empty());
+    all
 }
 
 /// What the AG had free that served the first request, and where the longest run of all lay.
@@ -212,7 +222,7 @@ fn ags(served: &XfsAlloc) -> String {
         String::new()
     };
     format!(
-        " When that day began, AG {} {}{elsewhere}.",
+        "When that day began, AG {} {}{elsewhere}.",
         ag.group,
         room(ag)
     )
@@ -269,20 +279,23 @@ mod tests {
         let said =
             "The request needed 1024 free blocks in group 2: the day freed more there before it.";
         assert!(
-            by_mballoc(&served).contains(said),
+            by_mballoc(&served).join(" ").contains(said),
             "{}",
-            by_mballoc(&served)
+            by_mballoc(&served).join(" ")
         );
         served.groups[0].free = 1024;
-        assert!(!by_mballoc(&served).contains("freed more"));
+        assert!(!by_mballoc(&served).join(" ").contains("freed more"));
         served.groups[0].free = 515;
         // Any free block suffices for this one, and those that were set aside are free for nobody.
         for by in ["CR_ANY_FREE", "preallocated"] {
             by.clone_into(&mut served.first_by);
-            assert!(!by_mballoc(&served).contains("freed more"), "{by}");
+            assert!(
+                !by_mballoc(&served).join(" ").contains("freed more"),
+                "{by}"
+            );
         }
         (served.first_by, served.first_got) = ("CR_GOAL_LEN_FAST".to_owned(), 516);
-        assert!(by_mballoc(&served).contains("freed more there"));
+        assert!(by_mballoc(&served).join(" ").contains("freed more there"));
     }
 
     /// A group of 12429 blocks in 653 runs has 19.03 a run; 512 is a power of two, 643 is not.
@@ -358,9 +371,9 @@ mod tests {
             ag: ag(3, 28),
             longest: ag(0, 28),
         };
-        let said = by_xfs(&served);
+        let said = by_xfs(&served).join(" ");
         assert!(said.starts_with(
-            " That day its data took 4 requests to xfs_bmap_btalloc: 3 took any run near their target, however short \
+            "That day its data took 4 requests to xfs_bmap_btalloc: 3 took any run near their target, however short \
              (minlen 1): "
         ));
         assert!(said.ends_with(
@@ -370,8 +383,12 @@ mod tests {
              day began, AG 3 had 90 free blocks in 10 runs, 9.0 blocks a run on average and 28 in the longest."
         ));
         served.longest = ag(0, 61);
-        assert!(by_xfs(&served).ends_with("; the longest run of all, of 61 blocks, lay in AG 0."));
+        assert!(
+            by_xfs(&served)
+                .join(" ")
+                .ends_with("; the longest run of all, of 61 blocks, lay in AG 0.")
+        );
         served.at_target = 4;
-        assert!(by_xfs(&served).contains(" The first asked for"));
+        assert!(by_xfs(&served).join(" ").contains(" The first asked for"));
     }
 }
