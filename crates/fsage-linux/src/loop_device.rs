@@ -239,11 +239,12 @@ impl LoopDevice {
     pub fn detach(self, timeout: Duration) -> Result<(), LoopError> {
         self.wait_unmounted(timeout)?;
         let LoopDevice { device, number } = self;
-        // The image as the kernel names it now, to tell it from what may be attached here later.
-        let backing = backing_file(number).unwrap_or_default();
+        // Who waits for the image may attach it here again before this is seen to be free.
+        let attached = Attached::to(number);
         drop(device);
         wait(number, timeout, || {
-            Ok(backing_file(number).is_none_or(|now| !now.starts_with(&backing)))
+            Ok(Attached::to(number)
+                .is_none_or(|now| !attached.as_ref().is_some_and(|of| now.is(of))))
         })
     }
 }
@@ -294,6 +295,27 @@ fn open(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
         flags | OFlags::CLOEXEC,
         Mode::empty(),
     )?)
+}
+
+/// What is attached to a device, and which time something was.
+struct Attached {
+    backing: Vec<u8>,
+    /// The kernel counts it up whenever a disk shows another medium, since 5.15.
+    sequence: Option<Vec<u8>>,
+}
+
+impl Attached {
+    fn to(number: u32) -> Option<Attached> {
+        Some(Attached {
+            sequence: std::fs::read(format!("/sys/block/loop{number}/diskseq")).ok(),
+            backing: backing_file(number)?,
+        })
+    }
+
+    /// Whether it is what was attached before: the kernel adds to the name of an image that was deleted since.
+    fn is(&self, before: &Attached) -> bool {
+        self.sequence == before.sequence && self.backing.starts_with(&before.backing)
+    }
 }
 
 /// What is attached to a device; `None` if nothing is.
@@ -434,4 +456,44 @@ fn ioctl_struct<T>(fd: BorrowedFd<'_>, request: libc::Ioctl, argument: &T) -> io
         return Err(io::Error::last_os_error());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Who lets go of an image must not wait for the next one who has it, on the same device.
+    #[test]
+    fn an_image_that_is_attached_again_is_told_from_the_time_before() {
+        if let Err(why) = is_possible() {
+            println!("skipped: no loop device: {why}");
+            return;
+        }
+        let image = tempfile::NamedTempFile::new().unwrap();
+        image.as_file().set_len(1 << 20).unwrap();
+        let timeout = Duration::from_secs(30);
+        let attach = || {
+            let device = LoopDevice::attach(image.path(), AttachOptions::default()).unwrap();
+            let attached = Attached::to(device.number).unwrap();
+            (device, attached)
+        };
+        // Others may take the number in between.
+        for _ in 0..20 {
+            let (first, before) = attach();
+            let number = first.number;
+            assert!(Attached::to(number).unwrap().is(&before));
+            first.detach(timeout).unwrap();
+            let (second, now) = attach();
+            let is_alike = second.number == number;
+            assert_eq!(now.backing, before.backing);
+            if is_alike && now.sequence.is_some() {
+                assert!(!now.is(&before));
+            }
+            second.detach(timeout).unwrap();
+            if is_alike {
+                return;
+            }
+        }
+        println!("skipped: others took each device in between");
+    }
 }
