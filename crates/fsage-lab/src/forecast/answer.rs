@@ -53,6 +53,10 @@ pub struct Answer {
     pub later_growth_day: Option<u64>,
     /// In a sentence.
     pub sentence: String,
+    /// When lives cross it, in words, of a past that has filled up before: they grow on as it did over all of its days,
+    /// and the sentence says so first. `None` of other pasts.
+    #[serde(skip)]
+    pub(super) by_lives: Option<String>,
 }
 
 /// Days at which lives cross a limit: the median, and the two between which a further life would with a probability of
@@ -124,6 +128,7 @@ impl Answer {
             headroom_days: None,
             later_growth_day: None,
             sentence: String::new(),
+            by_lives: None,
         };
         answer.sentence = answer.said(horizon);
         answer
@@ -175,11 +180,24 @@ impl Answer {
         } else {
             format!("never {by_later}")
         };
+        self.lead_with(&format!(
+            "{later}. If it grew on as over all of its days, early for what was filling up: "
+        ));
+    }
+
+    /// Says of a limit that is not of space, and a past that has filled up before, at which growth lives cross it.
+    pub(super) fn set_as_before(&mut self) {
+        if !self.already && self.reached > 0 {
+            self.lead_with("if it grew on as over all of its days, ");
+        }
+    }
+
+    /// Puts words before what lives say.
+    fn lead_with(&mut self, lead: &str) {
         let what = format!("{}: ", capitalized(&self.limit.text));
-        if let Some(by_lives) = self.sentence.strip_prefix(&what) {
-            self.sentence = format!(
-                "{what}{later}. If it grew on as over all of its days, early for what was filling up: {by_lives}"
-            );
+        if let Some(by_lives) = self.sentence.strip_prefix(&what).map(str::to_owned) {
+            self.sentence = format!("{what}{lead}{by_lives}");
+            self.by_lives = Some(by_lives);
         }
     }
 

@@ -7,6 +7,7 @@
 //! days held out, the answers are compared with what really came.
 
 mod answer;
+mod headline;
 mod limits;
 mod lives;
 mod page;
@@ -25,7 +26,6 @@ use crate::build::Build;
 use crate::compare::Workload;
 use crate::error::{Context, bail};
 use crate::generate::{Output, Source, generate};
-use crate::report::by_value::sentence_case;
 use crate::report::words::{counted, lasting, list};
 use crate::watch::Watch;
 use crate::workload::is_there;
@@ -543,6 +543,9 @@ fn say_too_small(target: &TargetSpec, is_asked: bool, watch: &dyn Watch) {
     }
 }
 
+/// What the future is called in which space in use stays as it is.
+const NO_GROWTH: &str = "no growth";
+
 /// Futures that are otherwise, and targets that might help: 10 % more space, its own defaults, the other models of
 /// file systems of today, and what the user names.
 fn others(target: &TargetSpec, tries: &[TargetSpec]) -> Vec<Other> {
@@ -552,7 +555,7 @@ fn others(target: &TargetSpec, tries: &[TargetSpec]) -> Vec<Other> {
         instead,
     };
     let mut others = vec![
-        driver("no growth", Instead::NoGrowth),
+        driver(NO_GROWTH, Instead::NoGrowth),
         driver("half the churn", Instead::HalfChurn),
         driver("no new small files", Instead::NoSmallFiles),
     ];
@@ -699,13 +702,15 @@ fn summed(
             let mut answer = Answer::new(limit, now, days, horizon, why, slowed, date);
             answer.at_end = at_end(lives, place, limit, days);
             let free = |value| limit.free_bytes(value, bytes_of(ground.spec())?);
+            let later = observed.later_growth();
             if let (Some(left), Some(now)) = (free(limit.value), now.and_then(free)) {
-                let later = observed.later_growth();
                 if let Some(later) = later {
                     answer.set_later(now - left, later);
                 }
                 let growth = later.unwrap_or(observed.growth_bytes_per_day);
                 answer.set_headroom(left, growth, fails);
+            } else if later.is_some() {
+                answer.set_as_before();
             }
             answer
         })
@@ -819,43 +824,6 @@ impl Forecast {
         self.doubts
             .iter()
             .map(|doubt| format!("In doubt: {doubt}."))
-    }
-
-    /// The answer in a sentence: what breaks first, and what is broken already.
-    pub fn in_short(&self) -> String {
-        let already = self.answers.iter().filter(|answer| answer.already);
-        let already: Vec<&str> = already.map(|answer| answer.limit.text.as_str()).collect();
-        let (next, other, behind) = if already.is_empty() {
-            ("first", "no limit", String::new())
-        } else {
-            let behind = format!(" Crossed already: {}.", already.join(", "));
-            ("next", "no other limit", behind)
-        };
-        match self.first_crossed().map(|place| &self.answers[place]) {
-            Some(answer) => {
-                let when = answer.when();
-                let open = self.answers.iter().filter(|other| !other.already);
-                let mut outages = open.filter(|other| other.limit.is_of_failures());
-                // Whatever comes first: that is when work stops.
-                let outage = outages
-                    .find(|other| !std::ptr::eq(*other, answer) && other.median_day.is_some());
-                let outage = outage.map_or_else(String::new, |outage| {
-                    format!(" {}: {}", sentence_case(&outage.limit.text), outage.when())
-                });
-                format!(
-                    "In short, {next}: {}, {when}{outage}{behind}",
-                    answer.limit.text
-                )
-            }
-            None if self.answers.iter().all(|answer| answer.already) => {
-                format!("In short, crossed already: {}.", already.join(", "))
-            }
-            None => format!(
-                "In short, {other} is crossed within {} in any of {} lives.{behind}",
-                counted(self.horizon_days, "day"),
-                self.lives
-            ),
-        }
     }
 }
 

@@ -115,7 +115,13 @@ fn verdict(found: &Forecast) -> Vec<Finding> {
         .iter()
         .all(|answer| answer.reached == 0 && !answer.already);
     let answers = found.answers.iter().map(|answer| finding(answer, all_hold));
-    in_short.into_iter().chain(premise).chain(answers).collect()
+    let helps = found.helps_most().map(|text| Finding {
+        text,
+        tone: Tone::Neutral,
+        section: Some("helps".to_owned()),
+    });
+    let first = in_short.into_iter().chain(helps).chain(premise);
+    first.chain(answers).collect()
 }
 
 fn finding(answer: &Answer, all_hold: bool) -> Finding {

@@ -275,7 +275,11 @@ fn under_other_conditions(out: &mut impl Write, found: &Forecast) -> io::Result<
     );
     writeln!(out, "\n{}", wrapped(&lead, "", ""))?;
     variants(out, found, "What drives it", &found.drivers, &open)?;
-    variants(out, found, "What would help", &found.helps, &open)
+    variants(out, found, "What would help", &found.helps, &open)?;
+    if let Some(sentence) = found.helps_most() {
+        writeln!(out, "\n{}", wrapped(&sentence, "", ""))?;
+    }
+    Ok(())
 }
 
 fn variants(

@@ -146,7 +146,7 @@ fn ranked(group: &Group, ranking: &Ranking, compared: &[Compared]) -> Vec<Findin
         let options = options.map(|finding| uncapitalized(&finding.text));
         let is_open = answer.is_open;
         let proven = || is_open.then(|| ranking.proven(unlike.is_some()))?;
-        in_short(&answer, options.or_else(proven), compared)
+        in_short(group, &answer, options.or_else(proven), compared)
     }));
     findings.extend(options);
     findings.extend(consequences::over_days(group));
@@ -207,6 +207,7 @@ fn uncapitalized(text: &str) -> String {
 /// tried or lives prove it and benchmarks leave it open, with those that are decided nevertheless, and then theirs; and
 /// what age did to the order of targets.
 fn in_short(
+    group: &Group,
     of_benchmarks: &Answer,
     of_layouts: Option<String>,
     compared: &[Compared],
@@ -222,7 +223,10 @@ fn in_short(
         None => vec![neutral(format!("{IN_SHORT}{text}"), "bench")],
         Some(of_layouts) => {
             let open = if *is_open {
-                format!(" {}", consequences::open_but(compared))
+                format!(
+                    " {}",
+                    consequences::open_but(compared, premise::never_overwrites(group))
+                )
             } else {
                 String::new()
             };
