@@ -10,8 +10,9 @@ struct Of {
     met: usize,
     differs: usize,
     open: usize,
-    /// Of every printed value with one of ours beside it, how far ours is off, as a share of it; and its row.
-    off: Vec<(f64, String)>,
+    /// Of every printed value with one of ours beside it, how far ours is off, as a share of it; whether it differs for
+    /// that; and its row.
+    off: Vec<(f64, bool, String)>,
 }
 
 /// A table of the figures and tables of the paper, in its order: how many rows of each are met, differ and are open,
@@ -26,15 +27,18 @@ pub fn sheet(lines: &[Line]) -> Option<Sheet> {
                 Verdict::Differs => of.differs += 1,
                 _ => of.open += 1,
             }
-            let off = off(line).map(|off| (off, line.expected.id.clone()));
+            let differs = line.verdict == Verdict::Differs;
+            let off = off(line).map(|off| (off, differs, line.expected.id.clone()));
             of.off.extend(off);
         }
     }
     let rows = all.into_iter().map(|((kind, number), mut of)| {
         of.off.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let most = of.off.last().map_or_else(
+        // What is met may lie far off where a paper gives a wide range.
+        let differing = of.off.iter().rfind(|(_, differs, _)| *differs);
+        let most = differing.or(of.off.last()).map_or_else(
             || "-".to_owned(),
-            |(off, id)| format!("{} ({id})", percent(*off)),
+            |(off, _, id)| format!("{} ({id})", percent(*off)),
         );
         vec![
             format!("{kind} {number}"),
@@ -51,7 +55,8 @@ pub fn sheet(lines: &[Line]) -> Option<Sheet> {
         slug: "by-figure",
         title: "By figure and table of the paper".to_owned(),
         text: "Rows that are met, differ or are open. Printed values have ours beside them; off by is how far ours lie \
-               from them in the median, as a share of what is printed, and farthest the row that lies farthest."
+               from them in the median, as a share of what is printed, and farthest the row that lies farthest: of those that differ, where \
+               some do."
             .to_owned(),
         header: [
             "paper",
@@ -83,7 +88,7 @@ fn off(line: &Line) -> Option<f64> {
     (nearest != 0.0).then(|| ((ours - nearest) / nearest).abs())
 }
 
-fn median(sorted: &[(f64, String)]) -> Option<f64> {
+fn median(sorted: &[(f64, bool, String)]) -> Option<f64> {
     let middle = sorted.get(sorted.len() / 2)?.0;
     let below = sorted[(sorted.len() - 1) / 2].0;
     Some(f64::midpoint(below, middle))

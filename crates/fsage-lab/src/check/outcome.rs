@@ -451,6 +451,10 @@ impl Outcome {
                 writeln!(out, "::{command} title={title}::{message}")?;
             }
         }
+        for cause in &self.causes {
+            let title = in_property(&format!("{}: why", cause.target));
+            writeln!(out, "::notice title={title}::{}", in_command(&cause.text))?;
+        }
         let ended = in_command(&self.sentence());
         writeln!(out, "::notice title=fsage check::{ended}")
     }
@@ -474,7 +478,12 @@ impl Outcome {
                 };
                 if verdict.ended() != Ended::Ok {
                     status.set_message(reasons[0]);
-                    status.set_description(reasons.join("\n"));
+                    let cause = self.causes.iter().find(|cause| {
+                        verdict.ended() == Ended::Failed && cause.target == verdict.target
+                    });
+                    let why = cause.map(|cause| format!("why: {}", cause.text));
+                    let lines = reasons.iter().map(|&reason| reason.to_owned()).chain(why);
+                    status.set_description(lines.collect::<Vec<String>>().join("\n"));
                 }
                 if let Some(first) = verdict.failures.first() {
                     status.set_type(first.bound.map_or("missing", |bound| bound.kind.as_str()));

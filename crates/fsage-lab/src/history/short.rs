@@ -17,6 +17,8 @@ pub(super) struct Known<'a> {
     pub served: Option<&'a Served>,
 }
 
+/// Smaller files of XFS keep nothing behind their end when they grow.
+const XFS_KEEPS: u64 = 64 << 10;
 /// The criterion that takes whatever is free.
 const ANY_FREE: &str = "CR_ANY_FREE";
 /// From this share of the free space on, long runs are what most of it is.
@@ -33,9 +35,18 @@ pub(super) fn sentence(known: &Known<'_>) -> Option<String> {
         .filter(|(one, next)| next.pieces > one.pieces)
         .count();
     if made * 2 <= known.pieces && growing > 1 {
+        // Spec: `docs/spec/xfs.md`; what a file keeps behind its end, others cannot take.
+        let largest = known.days.iter().map(|day| day.size_bytes).max();
+        let is_small = largest.is_some_and(|largest| largest <= XFS_KEEPS);
+        let xfs = match known.served {
+            Some(Served::Xfs(_)) if is_small => {
+                " XFS keeps room behind the end only of files that have 64 KiB when they grow."
+            }
+            _ => "",
+        };
         return Some(format!(
             "In short: it came bit by bit, and no day made more than {made} of its {} pieces: they grew on {growing} \
-             days, and others wrote between.",
+             days, and others wrote between.{xfs}",
             known.pieces
         ));
     }
@@ -177,7 +188,7 @@ fn by_room(day: &FileDay, made: usize, in_group: Option<(u64, usize)>) -> String
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Done, GroupThen, LongRuns};
+    use super::super::{Asked, Done, GroupThen, LongRuns};
     use super::*;
 
     fn day(day: u32, operation: &'static str, times: u64, pieces: usize) -> FileDay {
@@ -253,6 +264,34 @@ mod tests {
             served: None,
         };
         assert_eq!(sentence(&known), None);
+        // Files of 659 KiB have room behind their end on XFS.
+        let on_xfs = Served::Xfs(XfsAlloc {
+            requests: 1,
+            whole: 1,
+            longest_there_is: 0,
+            any_length: 0,
+            by_size: 0,
+            at_target: 0,
+            first: Asked {
+                ag: 1,
+                target: Some(7),
+                minlen: 1,
+                maxlen: 1,
+                agbno: 9,
+                len: 1,
+            },
+            longest_got: 1,
+            ag: None,
+            longest: None,
+        });
+        assert_eq!(said(9, &days, Some(&on_xfs)), said(9, &days, None));
+        let mut small = days.clone();
+        for day in &mut small {
+            day.size_bytes = 60 << 10;
+        }
+        assert!(said(9, &small, Some(&on_xfs)).ends_with(
+            " XFS keeps room behind the end only of files that have 64 KiB when they grow."
+        ));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::why::broken_share;
 use crate::benching::State;
 use crate::days::DayRow;
 use crate::report::bench::Compared;
+use crate::report::names::is_simulated;
 use crate::report::subject::{Group, Life, Subject};
 use crate::report::words::{list, percent};
 use fsage_bench::{GoesOver, Says, benchmarks};
@@ -55,6 +56,17 @@ pub fn why_faster(group: &Group, compared: &Compared) -> Option<String> {
             list(&texts)
         )
     })
+}
+
+/// That a directory goes by name on one target and by inode on another, where models stand beside real file systems.
+fn by_other_orders(group: &Group) -> &'static str {
+    let mut models = group.subjects.iter().map(|of| is_simulated(&of.spec));
+    let is_first = models.next();
+    if models.all(|is_model| Some(is_model) == is_first) {
+        return "";
+    }
+    " A directory of a model goes by inode there, that of a real file system by name: these shares do not compare, and \
+     `fsage verify-model` says whether the layouts are the same."
 }
 
 /// Why files are read slower whose blocks are about as contiguous as those of the fresh copy: they lie in more pieces,
@@ -124,7 +136,8 @@ pub fn sentence(group: &Group, compared: &Compared) -> Option<String> {
         let shares = list(&shortened(shares));
         let _ = write!(
             text,
-            " Right behind the one before in their directory lie, of all files: {shares}."
+            " Right behind the one before in their directory lie, of all files: {shares}.{}",
+            by_other_orders(group)
         );
     }
     (!text.is_empty()).then_some(text)
@@ -284,6 +297,24 @@ mod tests {
     }
 
     const MOVED: [f64; 2] = [0.2, 0.6];
+
+    /// Models know no names, so that their directories go by inode.
+    #[test]
+    fn shares_by_other_orders_do_not_compare() {
+        let said = |specs: &[&str]| {
+            let subject = |spec: &&str| Subject {
+                spec: (*spec).to_owned(),
+                ..Subject::default()
+            };
+            by_other_orders(&Group {
+                subjects: specs.iter().map(subject).collect(),
+                ..Group::default()
+            })
+        };
+        assert_eq!(said(&["ext4", "xfs"]), "");
+        assert_eq!(said(&["loop:ext4", "loop:xfs"]), "");
+        assert!(said(&["ext4", "loop:ext4"]).contains("these shares do not compare"));
+    }
 
     #[test]
     fn only_files_in_about_as_many_pieces_as_fresh_ones_are_nearly_whole() {
