@@ -55,8 +55,8 @@ pub fn sheet(lines: &[Line]) -> Option<Sheet> {
         slug: "by-figure",
         title: "By figure and table of the paper".to_owned(),
         text: "Rows that are met, differ or are open. Printed values have ours beside them; off by is how far ours lie \
-               from them in the median, as a share of what is printed, and farthest the row that lies farthest: of those that differ, where \
-               some do."
+               from them in the median, as a share of what is printed, and farthest the row that lies farthest: of \
+               those that differ, where some do."
             .to_owned(),
         header: [
             "paper",

@@ -5,6 +5,7 @@ use super::plan::{CellPlan, Plan};
 use super::{Options, begin, manifest, workloads};
 use crate::error::{Context, bail};
 use crate::interrupt;
+use crate::report::words::{counted, lasting};
 use crate::watch::Watch;
 use fsage_bench::Summary;
 use serde::Serialize;
@@ -125,6 +126,9 @@ pub fn estimate(
     let (real, models): (Vec<&CellPlan>, Vec<&CellPlan>) =
         cells.into_iter().partition(|cell| cell.is_real);
 
+    if let Some(bound) = of_real_benchmarks(plan, &real) {
+        ui.note(&bound);
+    }
     let began = Instant::now();
     let mut trial = Trial {
         plan,
@@ -177,6 +181,29 @@ pub fn estimate(
             .plus(Amount::of(&of_real.bytes, real_left)),
         free_bytes: disk.map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize)),
     })
+}
+
+/// How long benchmarks on real file systems go on repeating at most, which is known before anything is run; none where
+/// none does so by the clock.
+fn of_real_benchmarks(plan: &Plan, real: &[&CellPlan]) -> Option<String> {
+    let minutes = |cell: &&CellPlan| {
+        let bench = plan.ways[cell.way].bench.as_ref()?;
+        let suites = bench.suites().ok()?.len() as u64;
+        let by_clock = bench.repetitions.is_none();
+        by_clock.then(|| u64::from(bench.minutes) * suites)
+    };
+    let each: Vec<u64> = real.iter().filter_map(minutes).collect();
+    let most = *each.iter().max().filter(|most| **most > 0)?;
+    let lasts = |minutes: u64| lasting(Duration::from_secs(60 * minutes));
+    Some(format!(
+        "Benchmarks on real file systems repeat until their intervals are narrow, for up to {} in each of {}: {} at \
+         most in all, aging not counted. A cell that has begun ends, so that this estimate may take {} for one: minutes \
+         or repetitions in [bench] say less.",
+        lasts(most),
+        counted(each.len() as u64, "cell"),
+        lasts(each.iter().sum()),
+        lasts(most)
+    ))
 }
 
 /// The manifest says what is done; tables and report follow when everything is.
@@ -273,6 +300,28 @@ mod tests {
         assert!((shared.expected - 12.0).abs() < 1e-9 && (shared.low - 2.0).abs() < 1e-9);
         assert_eq!(Amount::of(&[1.0, 2.0], 0), Amount::default());
         assert_eq!(Amount::of(&[], 3), Amount::default());
+    }
+
+    /// By hand: three seeds on one real target, of which each of two suites may go on for 5 minutes.
+    #[test]
+    fn benchmarks_by_the_clock_have_a_bound_before_anything_is_run() {
+        let said = |bench: &str| {
+            let text = format!(
+                "seeds = [1, 2, 3]\ntargets = [\"loop:ext4,size=1G\", \"ext4\"]\n[[workload]]\npreset = \
+                 \"mail-spool\"\n{bench}"
+            );
+            let plan = Plan::parse("e.toml", "e", &text).expect("an experiment");
+            let real: Vec<&CellPlan> = plan.cells.iter().filter(|cell| cell.is_real).collect();
+            of_real_benchmarks(&plan, &real)
+        };
+        let two = "[bench]\nsuites = [\"sequential\", \"hot-files\"]\n";
+        let bound = said(two).expect("a bound");
+        assert!(
+            bound.contains("for up to 10 min in each of 3 cells: 30 min at most in all"),
+            "{bound}"
+        );
+        assert_eq!(said(&format!("{two}repetitions = 3\n")), None);
+        assert_eq!(said(""), None);
     }
 
     #[test]

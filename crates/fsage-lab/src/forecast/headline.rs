@@ -3,11 +3,11 @@
 use super::answer::Answer;
 use super::{Forecast, NO_GROWTH, a_day};
 use crate::report::by_value::sentence_case;
-use crate::report::words::counted;
+use crate::report::words::{counted, list};
 
 impl Forecast {
-    /// The answer in a sentence: what breaks first, and what is broken already. Of a past that has filled up and grows no
-    /// more, what comes if it stays so, and what if it grew again.
+    /// The answer in a sentence: what breaks first, and what is broken already. Of a past that has filled up and grows
+    /// no more, what comes if it stays so, and what if it grew again.
     pub fn in_short(&self) -> String {
         let already = self.answers.iter().filter(|answer| answer.already);
         let already: Vec<&str> = already.map(|answer| answer.limit.text.as_str()).collect();
@@ -75,8 +75,8 @@ impl Forecast {
             },
         );
         format!(
-            "In short: it has filled up and grows no more ({} over its later days). If it stays so, {stays}. If it grew \
-             again as over all of its days ({}),",
+            "In short: it has filled up and grows no more ({} over its later days). If it stays so, {stays}. If it \
+             grew again as over all of its days ({}),",
             a_day(growth_lately),
             a_day(self.observed.growth_bytes_per_day)
         )
@@ -91,18 +91,22 @@ impl Forecast {
             let answer = &help.answers[place];
             answer.now.is_some() && !answer.already && late(answer) > late(base)
         });
-        let most = known.rev().max_by_key(|help| late(&help.answers[place]))?;
-        let put_off = match most.answers[place].median_day {
-            Some(day) => format!("in {}", counted(day, "day")),
-            None => format!(
-                "not within {} in most lives",
-                counted(self.horizon_days, "day")
-            ),
+        let known: Vec<(u64, &str)> = known
+            .map(|help| (late(&help.answers[place]), help.name.as_str()))
+            .collect();
+        let most = known.iter().map(|(day, _)| *day).max()?;
+        let most_late = known.iter().filter(|(day, _)| *day == most);
+        let names: Vec<&str> = most_late.map(|(_, name)| *name).collect();
+        let put_off = if most == u64::MAX {
+            let within = counted(self.horizon_days, "day");
+            format!("not within {within} in most lives")
+        } else {
+            format!("in {}", counted(most, "day"))
         };
         Some(format!(
-            "What helps most against {}: {}, {put_off} and not in {}.",
+            "What helps most against {}: {}, {put_off} (as it is: in {}).",
             base.limit.text,
-            most.name,
+            list(&names),
             counted(late(base), "day")
         ))
     }
@@ -177,7 +181,8 @@ mod tests {
                      days (90 % interval: 19 to 20, as narrow as days can tell; 19 of 19 lives on day 20). A write \
                      fails for lack of space: in 22 days (90 % interval: 21 to 22, as narrow as days can tell; 19 of \
                      19 lives on day 22).";
-        let ended = "In short: it has filled up and grows no more (-1.0 MiB a day over its later days). If it stays so,";
+        let ended = "In short: it has filled up and grows no more (-1.0 MiB a day over its later days). If it stays \
+                     so,";
         assert_eq!(
             found.in_short(),
             format!("{ended} free space lasts.{again}")
@@ -219,13 +224,13 @@ mod tests {
         found
             .helps
             .push(variant("10 % more space", [Some(33), None]));
-        let said = "What helps most against free space under 5.0 %: 10 % more space, in 33 days and not in 20 days.";
+        let said = "What helps most against free space under 5.0 %: 10 % more space, in 33 days (as it is: in 20 \
+                    days).";
         assert_eq!(found.helps_most().as_deref(), Some(said));
         found.helps.push(variant("btrfs", [None, None]));
-        assert!(
-            found
-                .helps_most()
-                .is_some_and(|said| said.contains("btrfs, not within 60 days"))
-        );
+        found.helps.push(variant("f2fs", [None, None]));
+        let said = found.helps_most().expect("some help");
+        let both = ": btrfs and f2fs, not within 60 days in most lives (as it is: in 20 days).";
+        assert!(said.ends_with(both), "{said}");
     }
 }
