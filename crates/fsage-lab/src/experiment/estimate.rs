@@ -197,7 +197,7 @@ fn of_real_benchmarks(plan: &Plan, real: &[&CellPlan]) -> Option<String> {
     let lasts = |minutes: u64| lasting(Duration::from_secs(60 * minutes));
     Some(format!(
         "Benchmarks on real file systems repeat until their intervals are narrow, for up to {} in each of {}: {} at \
-         most in all, aging not counted. A cell that has begun ends, so that this estimate may take {} for one: minutes \
+         most in all, aging not counted. A cell that has begun ends, so this estimate may take {} for one: minutes \
          or repetitions in [bench] say less.",
         lasts(most),
         counted(each.len() as u64, "cell"),
