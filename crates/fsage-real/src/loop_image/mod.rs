@@ -458,6 +458,8 @@ fn machine_facts(device: &LoopDevice) -> Vec<(&'static str, String)> {
 /// Mounts what a device shows. Where another device has shown this image in a later state, btrfs remembers that
 /// (kernels before 6.7) and refuses this one until it has forgotten the other. Linux 6.18 has once refused the image of
 /// a process killed a moment before in the same way, while images of the same UUID came and went: hence the tries.
+/// A device is busy for a moment, too, where a program is just being started by another thread: from its fork until its
+/// exec it has what was open here, and so the descriptor by which it was seen that nothing is mounted.
 fn mount_device(
     kind: Kind,
     device: &LoopDevice,
@@ -470,6 +472,9 @@ fn mount_device(
                 btrfs::forget_free_loop_devices().map_err(|_| error)?;
                 // What was mounted from another device may be on its way out.
                 thread::sleep(HANDING_BACK * tries);
+            }
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
+                thread::sleep(HANDING_BACK * (tries + 1));
             }
             result => return result,
         }
